@@ -1,0 +1,61 @@
+"""Time as a parameter: whoever needs to know what time it is takes a `Clock`.
+
+Times are whole milliseconds since the Unix epoch, UTC; on the wire and in stored bodies they are
+RFC 3339 strings with milliseconds. Time describes events, it never orders them.
+"""
+
+from datetime import UTC, datetime, timedelta
+from time import time_ns
+from typing import NewType, Protocol
+
+from spaced.errors import InvalidTimestamp
+
+Timestamp = NewType("Timestamp", int)
+"""Milliseconds since 1970-01-01T00:00:00Z; may be negative."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class Clock(Protocol):
+    """Tells the time; tests bring one that they move by hand."""
+
+    def now(self) -> Timestamp:
+        """Return the current time."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock. It may jump in either direction, so nothing is ordered by it."""
+
+    def now(self) -> Timestamp:
+        """Return the current time of the machine."""
+        return Timestamp(time_ns() // 1_000_000)
+
+
+def to_rfc3339(moment: Timestamp) -> str:
+    """Write a time as `2026-12-01T09:30:00.000Z`.
+
+    Raises:
+        InvalidTimestamp: the time lies outside the years 1 to 9999.
+    """
+    try:
+        text = (_EPOCH + timedelta(milliseconds=moment)).isoformat(timespec="milliseconds")
+    except OverflowError as error:
+        raise InvalidTimestamp(f"{moment} ms lies outside the years 1 to 9999") from error
+    return text.removesuffix("+00:00") + "Z"
+
+
+def from_rfc3339(text: str) -> Timestamp:
+    """Read an RFC 3339 time with any offset; finer fractions than milliseconds are cut off.
+
+    Raises:
+        InvalidTimestamp: the text is no such time, or has no offset.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidTimestamp(f"{text!r} is not an RFC 3339 time") from error
+    if moment.tzinfo is None:
+        raise InvalidTimestamp(f"{text!r} has no UTC offset")
+    return Timestamp((moment - _EPOCH) // _MILLISECOND)

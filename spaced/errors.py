@@ -1,0 +1,152 @@
+"""Every error a user can meet: a stable code, one sentence of what and where, and what to do next.
+
+An error's class names the kind of failure; `code` is its stable name on the wire, in `--json`
+output and in logs. The message says what happened and where; `remedy` says what the reader can do.
+"""
+
+from typing import ClassVar
+
+
+class SpacedError(Exception):
+    """Something went wrong that a person can act on."""
+
+    code: ClassVar[str] = "internal-error"
+    remedy: str = "Report this with the log file of the daemon."
+
+    def __init__(self, message: str, *, remedy: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if remedy is not None:
+            self.remedy = remedy
+
+
+class InvalidIdentifier(SpacedError):
+    """A string is not an id of the expected kind."""
+
+    code = "invalid-identifier"
+    remedy = "Pass an id as spaced made it, or one of the same form."
+
+
+class InvalidTimestamp(SpacedError):
+    """A string is not an RFC 3339 time, or a number lies outside the years 1 to 9999."""
+
+    code = "invalid-timestamp"
+    remedy = "Write times as 2026-12-01T09:30:00.000Z."
+
+
+class InvalidBody(SpacedError):
+    """An event's body does not have the shape of its kind, or cannot be stored as JSON."""
+
+    code = "invalid-body"
+    remedy = "docs/events.md lists the fields of every kind."
+
+
+class CorruptStream(SpacedError):
+    """A recorded event cannot be folded; only its own stream is affected."""
+
+    code = "corrupt-stream"
+    remedy = "Run `spaced doctor`; every other session keeps working."
+
+
+class StorageError(SpacedError):
+    """The storage could not do what was asked."""
+
+    code = "storage-error"
+    remedy = "Run `spaced doctor` to see what the storage reports."
+
+
+class ConflictingWrite(StorageError):
+    """Somebody else wrote first: read again and decide again, never retry blindly."""
+
+    code = "conflicting-write"
+    remedy = "Read the newest state and decide again."
+
+
+class StaleVersion(ConflictingWrite):
+    """A stream has a version other than the one the writer expected."""
+
+    def __init__(self, stream: str, *, expected: int, found: int) -> None:
+        super().__init__(f"stream {stream!r} is at version {found}, not at {expected}")
+        self.stream = stream
+        self.expected = expected
+        self.found = found
+
+
+class KeyTaken(ConflictingWrite):
+    """An inserted row's key exists already."""
+
+    def __init__(self, table: str, key: tuple[str | int, ...]) -> None:
+        super().__init__(f"table {table!r} already has a row with the key {key!r}")
+        self.table = table
+        self.key = key
+
+
+class StreamPurged(StorageError):
+    """The stream was purged; its name stays fenced and takes nothing more."""
+
+    code = "stream-purged"
+    remedy = "Start a new session; a deleted one never comes back under its old id."
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(f"stream {stream!r} was deleted for good")
+        self.stream = stream
+
+
+class AppendTooLarge(StorageError):
+    """An append is larger than a storage has to take in one piece."""
+
+    code = "append-too-large"
+    remedy = "Store large content as a blob, or split it over several appends."
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"an append of {size} bytes is over the limit of {limit} bytes")
+        self.size = size
+        self.limit = limit
+
+
+class StorageFull(StorageError):
+    """There is no space left where the storage lives; nothing of the append was kept."""
+
+    code = "storage-full"
+    remedy = (
+        "Free some space on that disk; work goes on by itself, nothing that was accepted is lost."
+    )
+
+
+class StorageClosed(StorageError):
+    """The storage was closed before or while it was used."""
+
+    code = "storage-closed"
+    remedy = "Open the storage again."
+
+
+class StorageRefused(StorageError):
+    """A file or folder is not one that this storage may open."""
+
+    code = "storage-refused"
+    remedy = "Point the data directory to another place, or restore a backup there."
+
+
+class UnknownBlob(StorageError):
+    """No blob has this id."""
+
+    code = "unknown-blob"
+    remedy = "It was reclaimed or never stored; `spaced doctor` lists what names missing blobs."
+
+    def __init__(self, blob_id: str) -> None:
+        super().__init__(f"there is no blob {blob_id!r}")
+        self.blob_id = blob_id
+
+
+class UnusableQuery(StorageError):
+    """A search query holds no word."""
+
+    code = "unusable-query"
+    remedy = "Search for at least one word; a trailing * matches beginnings of words."
+
+
+class PluginProblem(SpacedError):
+    """A plugin is missing, broken, or in conflict with another one."""
+
+    code = "plugin-problem"
+    remedy = "Run `spaced plugins` to see what was loaded from where."

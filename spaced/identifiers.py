@@ -1,0 +1,87 @@
+"""Ids: a prefix, 12 hex digits of time and counter, 14 base62 characters of chance.
+
+The hex part holds the low 48 bits of milliseconds x 4096 + counter, so ids made by one generator
+ascend. OpenCode clients make and sort ids of the same form, so theirs and ours mix. Ids name; they
+never order: only stream versions and log positions order anything.
+"""
+
+import re
+import secrets
+import string
+from collections.abc import Callable
+from typing import Final, Literal, get_args
+
+from spaced.errors import InvalidIdentifier
+
+IdPrefix = Literal[
+    "ses",
+    "wf",
+    "step",
+    "ent",
+    "prof",
+    "msg",
+    "turn",
+    "exe",
+    "itm",
+    "per",
+    "que",
+    "src",
+    "mov",
+    "gra",
+]
+PREFIXES: Final[frozenset[str]] = frozenset(get_args(IdPrefix))
+
+_BASE62: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_RANDOM_LENGTH: Final = 14
+_COUNTERS_PER_MILLISECOND: Final = 4096
+_LOW_48_BITS: Final = (1 << 48) - 1
+_GENERATED = re.compile(r"[a-z]+_[0-9a-f]{12}[0-9A-Za-z]{14}")
+# What a client may bring: an id of any system we talk to, but nothing that could be a path, an
+# option or a control character.
+_ACCEPTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
+
+
+class IdGenerator:
+    """Makes ascending ids from a source of milliseconds.
+
+    A millisecond source that stands still or jumps back never makes the generator repeat itself or
+    descend: it goes on counting from the largest value it has used.
+    """
+
+    def __init__(
+        self,
+        now_milliseconds: Callable[[], int],
+        choose: Callable[[str], str] = secrets.choice,
+    ) -> None:
+        self._now = now_milliseconds
+        self._choose = choose
+        self._last = 0
+
+    def new(self, prefix: IdPrefix) -> str:
+        """Return a fresh id such as `ses_0193…`."""
+        self._last = max(self._last + 1, self._now() * _COUNTERS_PER_MILLISECOND)
+        chance = "".join(self._choose(_BASE62) for _ in range(_RANDOM_LENGTH))
+        return f"{prefix}_{self._last & _LOW_48_BITS:012x}{chance}"
+
+
+def is_generated(text: str) -> bool:
+    """Tell whether a string has the exact form of an id made by `IdGenerator`."""
+    return _GENERATED.fullmatch(text) is not None and text.partition("_")[0] in PREFIXES
+
+
+def accept(text: str, *, what: str) -> str:
+    """Return an id that came from outside, or refuse it.
+
+    Args:
+        text: the id as a client sent it.
+        what: what it names, for the message (`"session"`).
+
+    Raises:
+        InvalidIdentifier: it is empty, too long, or has characters that are not safe in an id.
+    """
+    if _ACCEPTABLE.fullmatch(text) is None:
+        raise InvalidIdentifier(
+            f"{text[:80]!r} is not a {what} id",
+            remedy="An id has up to 200 letters, digits, dots, colons, dashes and underscores.",
+        )
+    return text

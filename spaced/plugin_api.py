@@ -1,0 +1,134 @@
+"""What a plugin may import from spaced, besides `spaced.client`; nothing else is promised.
+
+A plugin is a module named by an entry point in the group `spaced`. It implements hooks, marked
+with `hookimpl`, and a hook only registers named factories: it must be quick and synchronous.
+"""
+
+from typing import Final, Protocol
+
+import pluggy
+
+from spaced.clock import Clock, SystemClock, Timestamp, from_rfc3339, to_rfc3339
+from spaced.errors import (
+    AppendTooLarge,
+    ConflictingWrite,
+    KeyTaken,
+    SpacedError,
+    StaleVersion,
+    StorageClosed,
+    StorageError,
+    StorageFull,
+    StorageRefused,
+    StreamPurged,
+    UnknownBlob,
+    UnusableQuery,
+)
+from spaced.log.record import NewEvent, RecordedEvent, StreamWrite
+from spaced.log.table import (
+    STREAM_COLUMN,
+    Column,
+    DeleteRow,
+    Index,
+    IndexColumn,
+    InsertRow,
+    Key,
+    PutRow,
+    Row,
+    RowWrite,
+    Scalar,
+    Table,
+)
+from spaced.runtime.protocol import AgentRuntime, RuntimeFactory, RuntimeServices
+from spaced.storage.checks import check_append, size_of
+from spaced.storage.protocol import (
+    MAX_APPEND_BYTES,
+    Appended,
+    BlobId,
+    Hits,
+    OnCommitted,
+    Reclaimed,
+    Rows,
+    Storage,
+    StorageFactory,
+    StoragePlace,
+    StorageReport,
+    StreamHead,
+)
+
+ENTRY_POINT_GROUP: Final = "spaced"
+
+hookimpl = pluggy.HookimplMarker("spaced")
+"""Marks a function of a plugin as the implementation of the hook of the same name."""
+
+
+class RegisterStorage(Protocol):
+    """Offers a storage under a name that settings can choose."""
+
+    def __call__(self, name: str, factory: StorageFactory, *, summary: str = "") -> None:
+        """Register a factory; a name that is taken is reported, never guessed."""
+        ...
+
+
+class RegisterRuntime(Protocol):
+    """Offers an agent runtime under a name that profiles can choose."""
+
+    def __call__(self, name: str, factory: RuntimeFactory, *, summary: str = "") -> None:
+        """Register a factory; a name that is taken is reported, never guessed."""
+        ...
+
+
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "MAX_APPEND_BYTES",
+    "STREAM_COLUMN",
+    "AgentRuntime",
+    "AppendTooLarge",
+    "Appended",
+    "BlobId",
+    "Clock",
+    "Column",
+    "ConflictingWrite",
+    "DeleteRow",
+    "Hits",
+    "Index",
+    "IndexColumn",
+    "InsertRow",
+    "Key",
+    "KeyTaken",
+    "NewEvent",
+    "OnCommitted",
+    "PutRow",
+    "Reclaimed",
+    "RecordedEvent",
+    "RegisterRuntime",
+    "RegisterStorage",
+    "Row",
+    "RowWrite",
+    "Rows",
+    "RuntimeFactory",
+    "RuntimeServices",
+    "Scalar",
+    "SpacedError",
+    "StaleVersion",
+    "Storage",
+    "StorageClosed",
+    "StorageError",
+    "StorageFactory",
+    "StorageFull",
+    "StoragePlace",
+    "StorageRefused",
+    "StorageReport",
+    "StreamHead",
+    "StreamPurged",
+    "StreamWrite",
+    "SystemClock",
+    "Table",
+    "Timestamp",
+    "UnknownBlob",
+    "UnusableQuery",
+    "check_append",
+    "from_rfc3339",
+    "hookimpl",
+    "size_of",
+    "to_rfc3339",
+]

@@ -1,0 +1,16 @@
+"""Finds the folders that ship beside the code: `schemas` and `workflows`."""
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+
+def folder(name: str) -> Traversable:
+    """Return the shipped folder `name`: inside a wheel, or beside the package in a checkout.
+
+    The checkout is tried first: an editable install also leaves a copy of these folders in
+    site-packages, and that copy goes stale.
+    """
+    beside = Path(__file__).parents[1] / name
+    in_checkout = (Path(__file__).parents[1] / "pyproject.toml").is_file() and beside.is_dir()
+    return beside if in_checkout else files("spaced") / name
