@@ -48,6 +48,13 @@ class CorruptStream(SpacedError):
     remedy = "Run `spaced doctor`; every other session keeps working."
 
 
+class UnknownItem(SpacedError):
+    """A session has no item of this id."""
+
+    code = "unknown-item"
+    remedy = "Ask for the newest items first, and go on from the ids that they have."
+
+
 class StorageError(SpacedError):
     """The storage could not do what was asked."""
 

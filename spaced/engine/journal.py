@@ -1,0 +1,138 @@
+"""The one way in which facts reach the log: together with the rows that derive from them."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spaced.clock import Clock, Timestamp
+from spaced.domain.events.event import Event
+from spaced.domain.events.transcript import AgentItemUpdated
+from spaced.domain.transcript import Transcript
+from spaced.log.fact import Fact, new_event
+from spaced.log.fold import apply_fact, fold_transcript, keys_of
+from spaced.log.read_models.catalogue import TABLES
+from spaced.log.read_models.read_model import RowsInHand
+from spaced.log.record import NewEvent, StreamWrite
+from spaced.log.table import Key, RowWrite
+from spaced.storage.protocol import Appended, Storage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """An event that is to be recorded.
+
+    Attributes:
+        session_id: the session that it is about; for events of sessions only.
+        created_at: when it happened; `None` is now.
+    """
+
+    event: Event
+    session_id: str | None = None
+    created_at: Timestamp | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Statements for one stream, decided against this version of it."""
+
+    stream: str
+    expected_version: int
+    statements: Sequence[Statement]
+
+
+class Journal:
+    """Appends events and their derived rows to a storage, in one piece."""
+
+    def __init__(self, storage: Storage, clock: Clock) -> None:
+        self._storage = storage
+        self._clock = clock
+
+    async def append(
+        self, *entries: Entry, own_rows: Sequence[RowWrite] = (), bulk: bool = False
+    ) -> Appended:
+        """Record what was decided, all or nothing.
+
+        The rows that are read for it belong to the entries' streams alone, so the expected
+        versions guard them too: had they changed in between, the append would be refused.
+
+        Args:
+            own_rows: rows that no event tells, to be written with the events.
+            bulk: as for `Storage.append`.
+
+        Raises:
+            CorruptStream: a statement contradicts the state (an item appended twice, a missing
+                item changed); nothing was written.
+            InvalidBody: an event cannot be stored as JSON.
+            StorageError: as for `Storage.append`.
+        """
+        written = [(entry, self._enveloped(entry)) for entry in entries]
+        facts = [fact for entry, events in written for fact in _facts(entry, events)]
+        rows = await self._rows_for(facts)
+        transcripts = await self._items_for(facts)
+        for fact in facts:
+            apply_fact(fact, rows, transcripts)
+        return await self._storage.append(
+            [
+                StreamWrite(
+                    stream=entry.stream, expected_version=entry.expected_version, events=events
+                )
+                for entry, events in written
+            ],
+            [*rows.writes(), *own_rows],
+            bulk=bulk,
+        )
+
+    def _enveloped(self, entry: Entry) -> list[NewEvent]:
+        now = self._clock.now()
+        return [
+            new_event(
+                statement.event,
+                created_at=now if statement.created_at is None else statement.created_at,
+                session_id=statement.session_id,
+            )
+            for statement in entry.statements
+        ]
+
+    async def _rows_for(self, facts: Sequence[Fact]) -> RowsInHand:
+        wanted: dict[str, dict[Key, None]] = defaultdict(dict)
+        for fact in facts:
+            for table, key in keys_of(fact):
+                wanted[table][key] = None
+        rows = RowsInHand(TABLES)
+        for table, keys in wanted.items():
+            for key in keys:
+                rows.hold(table, key, None)
+            for row in (await self._storage.get_rows(table, list(keys))).rows:
+                rows.hold(table, TABLES[table].key_of(row), row)
+        return rows
+
+    async def _items_for(self, facts: Sequence[Fact]) -> dict[str, Transcript]:
+        """Fold the items that are updated: search indexes an item's whole text at its end."""
+        wanted: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+        for fact in facts:
+            if isinstance(fact.event, AgentItemUpdated) and fact.session_id is not None:
+                wanted[fact.stream, fact.session_id][fact.event.item_id] = None
+        return {
+            session_id: fold_transcript(
+                await self._storage.read_stream(
+                    stream, session_id=session_id, item_ids=list(item_ids)
+                )
+            )
+            for (stream, session_id), item_ids in wanted.items()
+        }
+
+
+def _facts(entry: Entry, events: Sequence[NewEvent]) -> list[Fact]:
+    return [
+        Fact(
+            stream=entry.stream,
+            version=entry.expected_version + place,
+            created_at=event.created_at,
+            event=statement.event,
+            session_id=event.session_id,
+            item_id=event.item_id,
+        )
+        for place, (statement, event) in enumerate(
+            zip(entry.statements, events, strict=True), start=1
+        )
+    ]

@@ -1,0 +1,152 @@
+"""The table `session`: one row for each session, with all of its state but the items."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+from spaced.domain.events.event import StreamFamily
+from spaced.domain.events.run import RunDeleted, RunUpdated
+from spaced.domain.events.transcript import AgentSessionCreated
+from spaced.domain.run import Run
+from spaced.domain.session import Session, apply_to_session, seed
+from spaced.errors import CorruptStream
+from spaced.log.fact import Fact
+from spaced.log.read_models.items import ITEM, SESSION_NAME
+from spaced.log.read_models.read_model import RowsInHand
+from spaced.log.read_models.runs import RUN, run_of
+from spaced.log.table import Column, Index, IndexColumn, Key, Row, Table
+
+SESSION: Final = Table(
+    name=SESSION_NAME,
+    key=("id",),
+    columns=(
+        Column(name="id"),
+        Column(name="stream"),
+        Column(name="status"),
+        Column(name="agent_id", required=False),
+        Column(name="directory", required=False),
+        Column(name="visibility"),
+        Column(name="updated_at", type="integer"),
+        Column(name="item_count", type="integer"),
+        Column(name="state"),
+    ),
+    indexes=(
+        Index(
+            name="latest",
+            columns=(
+                IndexColumn(name="visibility"),
+                IndexColumn(name="updated_at", descending=True),
+            ),
+        ),
+    ),
+    text_columns=("title",),
+    role="derived",
+)
+
+_READ = msgspec.json.Decoder(Session)
+
+
+def session_of(row: Row) -> Session:
+    """Return the session that a row of `session` holds."""
+    return _READ.decode(str(row["state"]))
+
+
+class Sessions:
+    """Keeps `session` equal to the log."""
+
+    table = SESSION
+
+    def keys(self, fact: Fact) -> Iterable[tuple[str, Key]]:
+        """The session that the fact is about; its run, for what it inherits; its item."""
+        session_id = _session_id(fact)
+        if session_id is None:
+            return
+        yield SESSION.name, (session_id,)
+        yield RUN.name, (fact.stream,)
+        if fact.item_id is not None:
+            yield ITEM.name, (session_id, fact.item_id)
+
+    def apply(self, fact: Fact, rows: RowsInHand) -> None:
+        """Write the session's row if the fact changes it."""
+        session_id = _session_id(fact)
+        if session_id is None:
+            return
+        run_row = rows.get(RUN.name, (fact.stream,))
+        row = rows.get(SESSION.name, (session_id,))
+        if run_row is None:
+            raise CorruptStream(f"{fact.stream!r} holds {fact.event.kind!r} before `run-created`")
+        run = run_of(run_row)
+        if row is None:
+            self._open(fact, session_id, run, rows)
+        else:
+            self._change(fact, row, run, rows)
+
+    def _open(self, fact: Fact, session_id: str, run: Run, rows: RowsInHand) -> None:
+        if isinstance(fact.event, (RunUpdated, RunDeleted)):
+            return  # a run whose first session has an id of its own
+        if not isinstance(fact.event, AgentSessionCreated):
+            raise CorruptStream(
+                f"session {session_id!r} has {fact.event.kind!r} before `agent-session-created`"
+            )
+        context = run.context if session_id == run.id else {}
+        start = seed(
+            session_id, run.id, context=context, run_status=run.status, created_at=run.created_at
+        )
+        session = apply_to_session(start, fact.event, created_at=fact.created_at)
+        rows.insert(SESSION.name, _row(session, run), _texts(session))
+
+    def _change(self, fact: Fact, row: Row, run: Run, rows: RowsInHand) -> None:
+        before = session_of(row)
+        after = apply_to_session(
+            before, fact.event, created_at=fact.created_at, is_new_item=_is_new_item(fact, rows)
+        )
+        new_row = _row(after, run)
+        if new_row != row:
+            rows.put(SESSION.name, new_row, _texts(after) if after.title != before.title else None)
+
+
+def _session_id(fact: Fact) -> str | None:
+    """Return the session whose row a fact may change; a chat is archived and deleted as a run."""
+    if fact.event.family is not StreamFamily.RUN:
+        return None
+    is_of_run = isinstance(fact.event, (RunUpdated, RunDeleted))
+    return fact.stream if is_of_run else fact.session_id
+
+
+def _is_new_item(fact: Fact, rows: RowsInHand) -> bool:
+    if fact.item_id is None or fact.session_id is None:
+        return False
+    return rows.get(ITEM.name, (fact.session_id, fact.item_id)) is None
+
+
+def _row(session: Session, run: Run) -> Row:
+    # `updated_at` is null only before the session is opened, and there is no row then.
+    updated_at = session.created_at if session.updated_at is None else session.updated_at
+    return {
+        "id": session.id,
+        "stream": session.run_id,
+        "status": session.status,
+        "agent_id": session.agent_id,
+        "directory": _directory(session, run),
+        "visibility": _visibility(session, run),
+        "updated_at": updated_at,
+        "item_count": session.item_count,
+        "state": msgspec.json.encode(replace(session, updated_at=updated_at)).decode(),
+    }
+
+
+def _directory(session: Session, run: Run) -> str | None:
+    own = session.metadata.get("directory")
+    return own if isinstance(own, str) else run.directory
+
+
+def _visibility(session: Session, run: Run) -> str:
+    if session.is_deleted or run.is_deleted:
+        return "hidden"
+    return "archived" if run.is_archived else "listed"
+
+
+def _texts(session: Session) -> dict[str, str]:
+    return {"title": session.title} if session.title else {}
