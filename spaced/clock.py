@@ -4,6 +4,7 @@ Times are whole milliseconds since the Unix epoch, UTC; on the wire and in store
 RFC 3339 strings with milliseconds. Time describes events, it never orders them.
 """
 
+import re
 from datetime import UTC, datetime, timedelta
 from time import time_ns
 from typing import NewType, Protocol
@@ -15,6 +16,10 @@ Timestamp = NewType("Timestamp", int)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+_RFC3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?"
+    r"([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
 
 
 class Clock(Protocol):
@@ -50,12 +55,15 @@ def from_rfc3339(text: str) -> Timestamp:
     """Read an RFC 3339 time with any offset; finer fractions than milliseconds are cut off.
 
     Raises:
-        InvalidTimestamp: the text is no such time, or has no offset.
+        InvalidTimestamp: the text is no such time, has no offset, or lies outside the years 1 to
+            9999 in UTC.
     """
+    if _RFC3339.fullmatch(text) is None:  # Python reads other forms of ISO 8601 too
+        raise InvalidTimestamp(f"{text!r} is not an RFC 3339 time with its UTC offset")
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text.upper()).astimezone(UTC)
     except ValueError as error:
         raise InvalidTimestamp(f"{text!r} is not an RFC 3339 time") from error
-    if moment.tzinfo is None:
-        raise InvalidTimestamp(f"{text!r} has no UTC offset")
+    except OverflowError as error:
+        raise InvalidTimestamp(f"{text!r} lies outside the years 1 to 9999 in UTC") from error
     return Timestamp((moment - _EPOCH) // _MILLISECOND)

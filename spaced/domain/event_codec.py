@@ -22,6 +22,15 @@ from spaced.errors import InvalidBody
 Lift: TypeAlias = Callable[[dict[str, object]], dict[str, object]]
 _Reader: TypeAlias = Callable[[bytes], Event]
 
+MAX_DEPTH: Final = 200
+"""How deeply a body may nest: what is deeper could be stored, but no fold could copy it."""
+
+# The last four are what a lift meets in a body that lacks a field or has one of another type.
+_UNREADABLE: Final = (
+    *(msgspec.MsgspecError, RecursionError),
+    *(ValueError, TypeError, LookupError, AttributeError),
+)
+
 
 class EventCodec:
     """Writes and reads the events of some classes."""
@@ -43,17 +52,19 @@ class EventCodec:
             self._add(cls, lifts or {})
 
     def _add(self, cls: type[Event], lifts: Mapping[str, Lift]) -> None:
-        newest = stored_kind(cls)
-        if newest in self._readers:
-            raise ValueError(f"the kind {newest!r} is declared twice")
-        self._readers[newest] = msgspec.json.Decoder(cls).decode
+        self._add_reader(stored_kind(cls), msgspec.json.Decoder(cls).decode)
         chain: tuple[Lift, ...] = ()
         for version in range(cls.version - 1, 0, -1):
             name = _name(cls.kind, version)
             if name not in lifts:
                 raise ValueError(f"nothing lifts {name!r}")
             chain = (lifts[name], *chain)
-            self._readers[name] = _lifting(cls, chain)
+            self._add_reader(name, _lifting(cls, chain))
+
+    def _add_reader(self, name: str, reader: _Reader) -> None:
+        if name in self._readers:
+            raise ValueError(f"the kind {name!r} is declared twice")
+        self._readers[name] = reader
 
     def encode(self, event: Event) -> bytes:
         """Return the body of an event.
@@ -67,6 +78,8 @@ class EventCodec:
             # The encoder writes NaN and infinity as null; only a body with a null can hide one.
             if b"null" in body:
                 _refuse_non_finite(fields)
+            if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
+                _refuse_deep(fields)
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
             raise InvalidBody(f"a {event.kind!r} event cannot be stored: {error}") from error
         return body
@@ -82,7 +95,7 @@ class EventCodec:
             return None
         try:
             return reader(body)
-        except (ValueError, RecursionError, msgspec.MsgspecError) as error:
+        except _UNREADABLE as error:
             raise InvalidBody(f"a {kind!r} event cannot be read: {error}") from error
 
 
@@ -99,6 +112,21 @@ def _refuse_non_finite(value: object) -> None:
     if isinstance(value, (list, tuple)):
         for part in value:
             _refuse_non_finite(part)
+
+
+def _refuse_deep(value: object) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [part for outer in level for part in _parts_of(outer)]
+        if not level:
+            return
+    raise ValueError(f"it nests deeper than {MAX_DEPTH} levels")
+
+
+def _parts_of(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, (list, tuple)) else ()
 
 
 def _name(kind: str, version: int) -> str:

@@ -102,7 +102,7 @@ def create_run(run_id: str, event: RunCreated, *, created_at: int) -> Run:
         description=event.description,
         directory=event.directory,
         context=copy_object(event.context),
-        forked_from=event.forked_from,
+        forked_from=None if event.forked_from is None else copy_object(event.forked_from),
     )
 
 
@@ -150,7 +150,7 @@ def _apply_to_entry(run: Run, event: Event) -> Run:
         return replace(run, entry=_entered(event), status="running")
     # Facts about an entry that the run has left already come late and change nothing.
     entry = run.entry
-    if entry is None or getattr(event, "entry_id", None) != entry.id:
+    if entry is None or entry.status == "left" or getattr(event, "entry_id", None) != entry.id:
         return run
     match event:
         case StepWaiting():

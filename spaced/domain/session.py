@@ -97,7 +97,7 @@ def seed(
     """Return the session as its run's context describes it, before any event of its own.
 
     Args:
-        context: the run's; its status, agent, data and metadata become the session's.
+        context: the run's; its status, agent, title, data and metadata become the session's.
         run_status: used where the context names no status.
         created_at: when the run was created.
     """
@@ -108,6 +108,7 @@ def seed(
         agent_id=_text_or_none(context.get("agent_id")),
         status=status if isinstance(status, str) else run_status,
         created_at=created_at,
+        title=_text_or_none(context.get("title")),
         data=_object(context.get("data")),
     )
     return replace(session, metadata=_with_metadata({}, context))
@@ -177,7 +178,9 @@ def _configured(session: Session, event: SessionConfigured) -> Session:
         mode=before.mode if event.mode is None else event.mode,
         model=before.model if event.model is None else event.model,
         options=before.options if event.options is None else copy_object(event.options),
-        permissions=before.permissions if event.permissions is None else event.permissions,
+        permissions=before.permissions
+        if event.permissions is None
+        else tuple(map(copy_object, event.permissions)),
     )
     return replace(
         session,

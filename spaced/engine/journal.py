@@ -8,6 +8,7 @@ from spaced.clock import Clock, Timestamp
 from spaced.domain.events.event import Event
 from spaced.domain.events.transcript import AgentItemUpdated
 from spaced.domain.transcript import Transcript
+from spaced.errors import CorruptStream
 from spaced.log.fact import Fact, new_event
 from spaced.log.fold import apply_fact, fold_transcript, keys_of
 from spaced.log.read_models.catalogue import TABLES
@@ -69,8 +70,12 @@ class Journal:
         facts = [fact for entry, events in written for fact in _facts(entry, events)]
         rows = await self._rows_for(facts)
         transcripts = await self._items_for(facts)
-        for fact in facts:
-            apply_fact(fact, rows, transcripts)
+        try:
+            for fact in facts:
+                apply_fact(fact, rows, transcripts)
+        except CorruptStream:
+            await self._check_versions(entries)
+            raise
         return await self._storage.append(
             [
                 StreamWrite(
@@ -80,6 +85,12 @@ class Journal:
             ],
             [*rows.writes(), *own_rows],
             bulk=bulk,
+        )
+
+    async def _check_versions(self, entries: Sequence[Entry]) -> None:
+        """Refuse a stale version first: somebody else may have written what is contradicted."""
+        await self._storage.append(
+            [StreamWrite(stream=e.stream, expected_version=e.expected_version) for e in entries]
         )
 
     def _enveloped(self, entry: Entry) -> list[NewEvent]:

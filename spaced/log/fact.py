@@ -41,7 +41,7 @@ def new_event(event: Event, *, created_at: Timestamp, session_id: str | None = N
         kind=stored_kind(type(event)),
         body=CODEC.encode(event),
         session_id=session_id,
-        item_id=_item_id(event),
+        item_id=item_id_in(event),
         created_at=created_at,
     )
 
@@ -65,7 +65,8 @@ def fact_of(recorded: RecordedEvent) -> Fact | None:
     )
 
 
-def _item_id(event: Event) -> str | None:
+def item_id_in(event: Event) -> str | None:
+    """Return the item id that the body of an event names, where it names one."""
     item = getattr(event, "item", None)
     item_id = item.get("id") if isinstance(item, dict) else getattr(event, "item_id", None)
     return item_id if isinstance(item_id, str) else None

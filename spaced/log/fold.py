@@ -49,10 +49,9 @@ class StreamFold:
                 if fact is not None:
                     self._apply(fact)
             except (CorruptStream, InvalidBody) as error:
-                self.damage = Damage(
-                    stream=recorded.stream, version=recorded.version, reason=str(error)
-                )
-                self._mark(self.damage)
+                self._stop(recorded, str(error))
+            except RecursionError:
+                self._stop(recorded, "its body nests too deeply")
 
     def row(self, table: str, key: Key) -> Row | None:
         """Return a folded row."""
@@ -77,10 +76,11 @@ class StreamFold:
             text = None if before is None else before.text
         self.rows[table, key] = PutRow(table=table, row=row, text=text)
 
-    def _mark(self, damage: Damage) -> None:
-        run = self.rows.get((RUN.name, (damage.stream,)))
+    def _stop(self, at: RecordedEvent, reason: str) -> None:
+        self.damage = Damage(stream=at.stream, version=at.version, reason=reason)
+        run = self.rows.get((RUN.name, (at.stream,)))
         if run is not None:
-            self._put(RUN.name, {**run.row, "damage": str(damage)}, None)
+            self._put(RUN.name, {**run.row, "damage": str(self.damage)}, None)
 
 
 def keys_of(fact: Fact) -> Iterable[tuple[str, Key]]:

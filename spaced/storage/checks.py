@@ -9,6 +9,7 @@ from spaced.log.table import DeleteRow, InsertRow, PutRow, Row, RowWrite, Table
 from spaced.storage.protocol import MAX_APPEND_BYTES
 
 _ENVELOPE_BYTES = 64
+_INTEGERS = 2**63
 
 
 def check_append(
@@ -77,4 +78,6 @@ def _check_values(table: Table, row: Row) -> None:
         if value is None and column.required:
             raise ValueError(f"column {column.name!r} of table {table.name!r} is null")
         if value is not None and not isinstance(value, wanted):
+            raise ValueError(f"column {column.name!r} of table {table.name!r} holds {value!r}")
+        if isinstance(value, int) and not -_INTEGERS <= value < _INTEGERS:
             raise ValueError(f"column {column.name!r} of table {table.name!r} holds {value!r}")

@@ -29,7 +29,6 @@ class RoutePrepared(RunEvent):
     """
 
     operation_id: str
-    move_id: str | None
     entry_id: str
     to_step_id: str
     to_session_id: str
@@ -39,6 +38,7 @@ class RoutePrepared(RunEvent):
     end_policy: EndPolicy
     workflow_version: int
     source_workflow_version: int
+    move_id: str | None = None
     from_step_id: str | None = None
     from_session_id: str | None = None
 

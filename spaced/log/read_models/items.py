@@ -16,7 +16,7 @@ from spaced.domain.events.transcript import (
 )
 from spaced.domain.session_items import is_open, searched_text
 from spaced.errors import CorruptStream
-from spaced.log.fact import Fact
+from spaced.log.fact import Fact, item_id_in
 from spaced.log.read_models.read_model import RowsInHand
 from spaced.log.table import Column, Index, IndexColumn, Key, Row, Table
 
@@ -88,6 +88,8 @@ def _is_about_item(fact: Fact) -> bool:
 def _key(fact: Fact) -> tuple[str, str]:
     if fact.session_id is None or fact.item_id is None:
         raise CorruptStream(f"{fact.event.kind!r} of {fact.stream!r} names no session or no item")
+    if fact.item_id != item_id_in(fact.event):
+        raise CorruptStream(f"the envelope names the item {fact.item_id!r}, its body another one")
     return fact.session_id, fact.item_id
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from spaced.domain.json_values import JsonObject
+from spaced.errors import KeyTaken
 from spaced.log.fact import Fact
 from spaced.log.table import DeleteRow, InsertRow, Key, PutRow, Row, RowWrite, Table
 
@@ -52,8 +53,14 @@ class RowsInHand:
         )
 
     def insert(self, table: str, row: Row, text: Mapping[str, str] | None = None) -> None:
-        """Write a row whose key must be new in the storage."""
+        """Write a row whose key must be new in the storage.
+
+        Raises:
+            KeyTaken: it is known already that the key is not new.
+        """
         key = self._tables[table].key_of(row)
+        if self._rows.get((table, key)) is not None:
+            raise KeyTaken(table, key)
         self._rows[table, key] = row
         self._writes[table, key] = InsertRow(table=table, row=row, text=text)
 

@@ -67,6 +67,8 @@ class Runs:
         row = rows.get(RUN.name, (fact.stream,))
         if row is None:
             raise CorruptStream(f"{fact.stream!r} holds {fact.event.kind!r} before `run-created`")
+        if row["damage"] is not None:
+            raise CorruptStream(str(row["damage"]))  # the row ends there, so nothing can follow it
         before = run_of(row)
         after = apply_to_run(before, fact.event, session_id=fact.session_id)
         if after != before:

@@ -75,6 +75,8 @@ class Sessions:
             return
         run_row = rows.get(RUN.name, (fact.stream,))
         row = rows.get(SESSION.name, (session_id,))
+        if row is not None and row["stream"] != fact.stream:
+            row = None  # another run's; whoever opens it here meets a key that is taken
         if run_row is None:
             raise CorruptStream(f"{fact.stream!r} holds {fact.event.kind!r} before `run-created`")
         run = run_of(run_row)

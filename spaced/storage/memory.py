@@ -1,0 +1,344 @@
+"""A storage in memory: the readable specification of the protocol.
+
+No method of `MemoryStorage` waits for anything. Each one happens in a single step of the event
+loop, so nothing comes between its parts, appends never wait for each other, and a caller that is
+cancelled was cancelled before or after its append. A real storage has to work for that.
+
+A `MemoryDisk` holds what would survive the process. A new `MemoryStorage` over the same disk is a
+restart after a crash; a copy of the disk is a copy of the files at that moment.
+"""
+
+import logging
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from functools import cmp_to_key
+from hashlib import sha256
+from operator import attrgetter
+from pathlib import Path
+from typing import cast
+from uuid import uuid4
+
+import msgspec
+from msgspec import field, msgpack
+
+from spaced import errors
+from spaced.clock import Clock
+from spaced.log.record import NewEvent, RecordedEvent, StreamWrite
+from spaced.log.table import (
+    STREAM_COLUMN,
+    DeleteRow,
+    IndexColumn,
+    InsertRow,
+    Key,
+    PutRow,
+    Row,
+    RowWrite,
+    Scalar,
+    Table,
+)
+from spaced.storage import protocol
+from spaced.storage.checks import check_append
+from spaced.storage.protocol import Appended, BlobId, Hits, Rows, StreamHead
+
+log = logging.getLogger(__name__)
+
+_BACKUP_NAME = "memory.msgpack"
+_WORD = re.compile(r"([^\W_]+)(\*?)")
+_WORD_LENGTH = 64
+
+
+class Entry(msgspec.Struct, kw_only=True):
+    """A row, the words indexed for it, and when they were indexed, as a count."""
+
+    row: dict[str, Scalar]
+    words: frozenset[str] = frozenset()
+    indexed: int = 0
+
+
+class MemoryDisk(msgspec.Struct, kw_only=True):
+    """What would survive the process."""
+
+    log_id: str = field(default_factory=lambda: f"log_{uuid4().hex}")
+    position: int = 0
+    indexings: int = 0
+    events: list[RecordedEvent] = field(default_factory=list)
+    streams: dict[str, list[RecordedEvent]] = field(default_factory=dict)
+    fenced: set[str] = field(default_factory=set)
+    entries: dict[str, dict[Key, Entry]] = field(default_factory=dict)
+    blobs: dict[str, bytes] = field(default_factory=dict)
+
+    def copy(self) -> "MemoryDisk":
+        """Return this disk as it is now; what happens to either does not reach the other."""
+        return msgpack.decode(msgpack.encode(self), type=MemoryDisk)
+
+
+class MemoryStorage:
+    """Keeps a log, rows and blobs on a `MemoryDisk`."""
+
+    def __init__(self, disk: MemoryDisk, *, tables: Sequence[Table], clock: Clock) -> None:
+        self.log_id = disk.log_id
+        self.on_committed: protocol.OnCommitted = lambda _: None
+        self._disk_or_closed: MemoryDisk | None = disk
+        self._tables = {table.name: table for table in tables}
+        self._clock = clock
+        self._fresh_blobs: set[str] = set()
+        disk.entries = {name: disk.entries.get(name, {}) for name in self._tables}
+
+    @property
+    def _disk(self) -> MemoryDisk:
+        if self._disk_or_closed is None:
+            raise errors.StorageClosed("the storage in memory was closed")
+        return self._disk_or_closed
+
+    async def append(
+        self, writes: Sequence[StreamWrite], rows: Sequence[RowWrite] = (), *, bulk: bool = False
+    ) -> Appended:
+        """Check everything, then change everything, and only then tell."""
+        del bulk  # nothing waits here, so there is nobody to let go first
+        disk = self._disk
+        check_append(writes, rows, self._tables)
+        for write in writes:
+            self._check_version(write)
+        self._check_inserts(rows)
+        events = [self._record(write.stream, new) for write in writes for new in write.events]
+        for row_write in rows:
+            self._apply(row_write)
+        if events:
+            self._announce(events)
+        return Appended(events=events, position=disk.position)
+
+    def _check_version(self, write: StreamWrite) -> None:
+        if write.stream in self._disk.fenced:
+            raise errors.StreamPurged(write.stream)
+        found = len(self._disk.streams.get(write.stream, ()))
+        if found != write.expected_version:
+            raise errors.StaleVersion(write.stream, expected=write.expected_version, found=found)
+
+    def _check_inserts(self, rows: Sequence[RowWrite]) -> None:
+        exists: dict[tuple[str, Key], bool] = {}
+        for write in rows:
+            key = self._key_of(write)
+            was_there = exists.get((write.table, key), key in self._disk.entries[write.table])
+            if isinstance(write, InsertRow) and was_there:
+                raise errors.KeyTaken(write.table, key)
+            exists[write.table, key] = not isinstance(write, DeleteRow)
+
+    def _key_of(self, write: RowWrite) -> Key:
+        if isinstance(write, DeleteRow):
+            return write.key
+        return self._tables[write.table].key_of(write.row)
+
+    def _record(self, name: str, new: NewEvent) -> RecordedEvent:
+        stream = self._disk.streams.setdefault(name, [])
+        self._disk.position += 1
+        event = RecordedEvent(
+            stream=name,
+            version=len(stream) + 1,
+            position=self._disk.position,
+            recorded_at=self._clock.now(),
+            **msgspec.structs.asdict(new),
+        )
+        stream.append(event)
+        self._disk.events.append(event)
+        return event
+
+    def _apply(self, write: RowWrite) -> None:
+        entries = self._disk.entries[write.table]
+        key = self._key_of(write)
+        before = entries.pop(key, None)
+        match write:
+            case PutRow(row=row, text=None) if before is not None:
+                entries[key] = Entry(row=dict(row), words=before.words, indexed=before.indexed)
+            case PutRow(row=row, text=text) | InsertRow(row=row, text=text):
+                self._disk.indexings += 1
+                words = frozenset(word for t in (text or {}).values() for word, _ in _words_of(t))
+                entries[key] = Entry(row=dict(row), words=words, indexed=self._disk.indexings)
+
+    def _announce(self, events: Sequence[RecordedEvent]) -> None:
+        try:
+            self.on_committed(tuple(events))
+        except Exception:
+            log.exception("a listener failed", extra={"event": "on-committed-failed"})
+
+    async def head(self) -> int:
+        """Return the last position ever given; it does not fall when a stream is purged."""
+        return self._disk.position
+
+    async def read_stream(
+        self,
+        stream: str,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        session_id: str | None = None,
+        item_ids: Sequence[str] | None = None,
+    ) -> Sequence[RecordedEvent]:
+        """Return a stream's events in version order."""
+        found = [
+            event
+            for event in self._disk.streams.get(stream, ())[max(after, 0) :]
+            if (session_id is None or event.session_id == session_id)
+            and (item_ids is None or event.item_id in item_ids)
+        ]
+        return found[:limit]
+
+    async def read_all(
+        self, *, after: int, limit: int, kinds: Sequence[str] | None = None
+    ) -> Sequence[RecordedEvent]:
+        """Return events in position order."""
+        events = self._disk.events
+        start = bisect_right(events, after, key=attrgetter("position"))
+        return [e for e in events[start:] if kinds is None or e.kind in kinds][:limit]
+
+    async def list_streams(self, *, after: str = "", limit: int) -> Sequence[StreamHead]:
+        """Return the streams that hold events, ordered by name."""
+        streams = sorted(self._disk.streams.items())
+        heads = [StreamHead(stream=name, version=len(events)) for name, events in streams]
+        return [head for head in heads if head.stream > after][:limit]
+
+    async def get_rows(self, table: str, keys: Sequence[Key]) -> Rows:
+        """Return the rows that exist among these keys."""
+        entries = self._disk.entries[table]
+        rows = [dict(entries[key].row) for key in keys if key in entries]
+        return Rows(rows=rows, as_of_position=self._disk.position)
+
+    async def list_rows(
+        self,
+        table: str,
+        *,
+        where: Mapping[str, Scalar] | None = None,
+        order: str | None = None,
+        after: Row | None = None,
+        limit: int | None = None,
+    ) -> Rows:
+        """Return a page of rows in the order of an index, or of their keys."""
+        compare = _comparison(self._tables[table], order)
+        found = [e.row for e in self._disk.entries[table].values() if _matches(e.row, where)]
+        behind = [row for row in found if after is None or compare(after, row) < 0]
+        page = sorted(behind, key=cmp_to_key(compare))[:limit]
+        return Rows(rows=[dict(row) for row in page], as_of_position=self._disk.position)
+
+    async def search(
+        self, table: str, query: str, *, where: Mapping[str, Scalar] | None = None, limit: int
+    ) -> Hits:
+        """Find rows that hold every word of a query, newest indexed first."""
+        wanted = _words_of(query)
+        if not wanted:
+            raise errors.UnusableQuery(f"{query!r} holds no word to search for")
+        found = [
+            (-entry.indexed, key)
+            for key, entry in self._disk.entries[table].items()
+            if _matches(entry.row, where) and all(_holds(entry, *word) for word in wanted)
+        ]
+        keys = [key for _, key in sorted(found)]
+        return Hits(keys=keys[:limit], as_of_position=self._disk.position)
+
+    async def put_blob(self, content: bytes) -> BlobId:
+        """Store content under the id of its digest."""
+        blob_id = BlobId(f"blob_{sha256(content).hexdigest()}")
+        self._disk.blobs[blob_id] = bytes(content)
+        self._fresh_blobs.add(blob_id)
+        return blob_id
+
+    async def get_blob(self, blob_id: str) -> bytes:
+        """Return a blob's content."""
+        content = self._disk.blobs.get(blob_id)
+        if content is None:
+            raise errors.UnknownBlob(blob_id)
+        return content
+
+    async def purge(self, stream: str) -> None:
+        """Remove a stream's events and rows, and fence its name."""
+        disk = self._disk
+        disk.fenced.add(stream)
+        disk.streams.pop(stream, None)
+        disk.events = [event for event in disk.events if event.stream != stream]
+        for name in (table.name for table in self._tables.values() if table.is_purgeable):
+            kept = disk.entries[name].items()
+            disk.entries[name] = {k: e for k, e in kept if e.row[STREAM_COLUMN] != stream}
+
+    async def reclaim(self, unused_blobs: Sequence[str]) -> protocol.Reclaimed:
+        """Remove blobs, except those put since the last call."""
+        blobs = self._disk.blobs
+        removed = [blobs.pop(i) for i in set(unused_blobs) - self._fresh_blobs if i in blobs]
+        self._fresh_blobs.clear()
+        return protocol.Reclaimed(blobs=len(removed), bytes=sum(map(len, removed)))
+
+    async def backup(self, target: Path) -> None:
+        """Write everything into one file of a new or empty folder."""
+        _write_backup(msgpack.encode(self._disk), target)
+
+    async def describe(self) -> protocol.StorageReport:
+        """Return what there is to know about a storage in memory."""
+        sizes = {
+            "events": sum(len(event.body) for event in self._disk.events),
+            "blobs": sum(map(len, self._disk.blobs.values())),
+        }
+        return protocol.StorageReport(engine="memory", location="in this process", sizes=sizes)
+
+    async def close(self) -> None:
+        """Take no more calls; the disk stays as it is."""
+        self._disk_or_closed = None
+
+
+class MemoryStorageFactory:
+    """Opens storages in memory: one disk for each folder's name, and no file in any folder."""
+
+    def __init__(self) -> None:
+        self.disks: dict[Path, MemoryDisk] = {}
+
+    async def open(self, place: protocol.StoragePlace) -> MemoryStorage:
+        """Open a folder's disk, an empty one if it has none."""
+        disk = self.disks.setdefault(place.folder, MemoryDisk())
+        return MemoryStorage(disk, tables=place.tables, clock=place.clock)
+
+    async def restore(self, backup: Path, place: protocol.StoragePlace) -> None:
+        """Give a folder a disk from a backup, with a log id of its own."""
+        if place.folder in self.disks:
+            raise errors.StorageRefused(f"{str(place.folder)!r} is not empty")
+        self.disks[place.folder] = disk = _read_backup(backup)
+        disk.log_id = MemoryDisk().log_id
+
+
+def _comparison(table: Table, order: str | None) -> Callable[[Row, Row], int]:
+    ordered = table.index(order).columns if order is not None else ()
+    columns = [*ordered, *(IndexColumn(name=name) for name in table.key)]
+
+    def compare(left: Row, right: Row) -> int:
+        for column in columns:
+            # Key and index columns are never null, and one column holds one type.
+            a, b = cast("int", left[column.name]), cast("int", right[column.name])
+            if a != b:
+                return -1 if (a < b) is not column.descending else 1
+        return 0
+
+    return compare
+
+
+def _matches(row: Row, where: Mapping[str, Scalar] | None) -> bool:
+    return all(row[name] == value for name, value in (where or {}).items())
+
+
+def _words_of(text: str) -> set[tuple[str, bool]]:
+    return {(w.casefold()[:_WORD_LENGTH], bool(star)) for w, star in _WORD.findall(text)}
+
+
+def _holds(entry: Entry, wanted: str, is_beginning: bool) -> bool:
+    if is_beginning:
+        return any(word.startswith(wanted) for word in entry.words)
+    return wanted in entry.words
+
+
+def _write_backup(content: bytes, target: Path) -> None:
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise errors.StorageRefused(f"{str(target)!r} is not an empty folder")
+    target.mkdir(parents=True, exist_ok=True)
+    (target / _BACKUP_NAME).write_bytes(content)
+
+
+def _read_backup(backup: Path) -> MemoryDisk:
+    try:
+        return msgpack.decode((backup / _BACKUP_NAME).read_bytes(), type=MemoryDisk)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise errors.StorageRefused(f"{str(backup)!r} is no backup of this storage") from error

@@ -1,0 +1,53 @@
+"""Brings a plugin host up and prints what it found; runs inside the environment under test."""
+
+import asyncio
+import json
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from spaced.clock import SystemClock
+from spaced.errors import PluginProblem
+from spaced.plugin_host.host import PluginHost, load_plugins
+from spaced.runtime.protocol import RuntimeServices
+from spaced.storage.protocol import StoragePlace
+
+
+def main() -> None:
+    """Read the choices as JSON from the second argument and print a report as JSON."""
+    host = load_plugins(time_limit=float(sys.argv[1]), choices=json.loads(sys.argv[2]))
+    with tempfile.TemporaryDirectory() as folder:
+        used = asyncio.run(_use(host, Path(folder)))
+    report = {
+        "inventory": asdict(host.inventory),
+        "runtimes": sorted(host.runtimes),
+        "storages": sorted(host.storages),
+        "refusals": {name: _refusal(host, name) for name in ("half", "contested", "nowhere")},
+        "used": used,
+    }
+    print(json.dumps(report))
+
+
+async def _use(host: PluginHost, folder: Path) -> list[str]:
+    """Open what the good plugins offer; name what worked."""
+    clock = SystemClock()
+    place = StoragePlace(folder=folder / "storage", tables=(), clock=clock)
+    storage = await host.storage("sqlite").open(place)
+    assert await storage.head() == 0
+    await storage.close()
+    runtime = host.runtime("acme")({}, RuntimeServices(clock=clock, state_folder=folder))
+    await runtime.close()
+    return ["storage sqlite", "runtime acme"]
+
+
+def _refusal(host: PluginHost, runtime: str) -> str:
+    try:
+        host.runtime(runtime)
+    except PluginProblem as error:
+        return error.message
+    return ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""Text of an open item: when it goes to the log, what a tail is, and halves of characters."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spaced.domain.open_text import PIECE_BYTES, TAIL_INTERVAL_MS, OpenText, Piece, Tail
+
+SMILE = "\U0001f600"
+HIGH, LOW = "\ud83d", "\ude00"
+LONE = "\ufffd"
+
+
+def _add_all(text: OpenText, *deltas: str, now: int = 0) -> list[Piece]:
+    """Add deltas and close; return the pieces for the log without the tails."""
+    given_back = [text.add(delta, now=now) for delta in deltas]
+    given_back.append(text.close())
+    return [piece for piece in given_back if type(piece) is Piece]
+
+
+def _whole(*deltas: str) -> str:
+    return "".join(piece.text for piece in _add_all(OpenText(), *deltas))
+
+
+def test_text_below_the_limit_waits_for_the_end() -> None:
+    """Small deltas cost no event each."""
+    assert _add_all(OpenText(), "a" * (PIECE_BYTES - 2), "b") == [
+        Piece(offset=0, text="a" * (PIECE_BYTES - 2) + "b")
+    ]
+
+
+def test_a_piece_goes_to_the_log_at_the_limit() -> None:
+    """The delta that reaches it is part of the piece."""
+    text = OpenText()
+    text.add("a" * (PIECE_BYTES - 1), now=0)
+
+    assert text.add("b", now=0) == Piece(offset=0, text="a" * (PIECE_BYTES - 1) + "b")
+    assert text.close() is None
+
+
+def test_the_limit_is_counted_in_bytes_and_offsets_in_code_points() -> None:
+    """A text of other alphabets is cut as early as its bytes need."""
+    count = PIECE_BYTES // 4
+    text = OpenText()
+
+    assert text.add(SMILE * count, now=0) == Piece(offset=0, text=SMILE * count)
+    text.add("x", now=0)
+    assert text.close() == Piece(offset=count, text="x")
+
+
+def test_an_item_that_goes_on_begins_behind_what_is_stored() -> None:
+    """After a restart offsets count from the stored length."""
+    text = OpenText(stored_length=7)
+
+    assert text.add("abc", now=0) == Tail(offset=7, text="abc")
+    assert text.close() == Piece(offset=7, text="abc")
+
+
+def test_an_item_without_text_gives_no_piece() -> None:
+    """An empty answer costs no event and no row."""
+    text = OpenText()
+
+    assert text.add("", now=0) is None
+    assert text.close() is None
+    assert not text.has_tail
+
+
+def test_closing_twice_gives_the_rest_once() -> None:
+    """What was handed out is not handed out again."""
+    text = OpenText()
+    text.add("a", now=0)
+
+    assert text.close() == Piece(offset=0, text="a")
+    assert text.close() is None
+
+
+@pytest.mark.parametrize(
+    ("moments", "offered"),
+    [
+        ([0], [True]),
+        ([0, TAIL_INTERVAL_MS - 1], [True, False]),
+        ([0, TAIL_INTERVAL_MS], [True, True]),
+        ([0, 999, 1000, 1001, 1999, 2000], [True, False, True, False, False, True]),
+        ([5000, 4999, 5000, 5999], [True, True, False, True]),
+        ([5000, -(10**12), 1 - 10**12], [True, True, False]),
+        ([0, 10**15], [True, True]),
+        ([-1, 0], [True, False]),
+    ],
+)
+def test_a_tail_is_offered_at_most_once_a_second(moments: list[int], offered: list[bool]) -> None:
+    """The first text at once; a clock that jumps in either direction never silences tails."""
+    text = OpenText()
+
+    found = [text.add("x", now=moment) for moment in moments]
+
+    assert [isinstance(tail, Tail) for tail in found] == offered
+
+
+def test_a_tail_holds_all_that_is_not_in_the_log() -> None:
+    """Recovery needs nothing else: the log's text and the tail make the whole."""
+    text = OpenText()
+    text.add("a" * PIECE_BYTES, now=0)
+    text.add("b", now=0)
+    text.add("c", now=1)
+
+    assert text.add("d", now=TAIL_INTERVAL_MS) == Tail(offset=PIECE_BYTES, text="bcd")
+
+
+def test_a_text_knows_whether_a_tail_was_offered() -> None:
+    """Its row goes at the item's end, also if a piece came after it."""
+    text = OpenText()
+    assert not text.has_tail
+
+    text.add("a", now=0)
+    text.add("b" * PIECE_BYTES, now=0)
+
+    assert text.has_tail
+
+
+def test_text_that_is_cut_at_once_needs_no_tail() -> None:
+    """One piece took it all, so there is no row to delete."""
+    text = OpenText()
+    text.add("a" * PIECE_BYTES, now=0)
+
+    assert not text.has_tail
+
+
+@pytest.mark.parametrize("text", [SMILE, f"a{SMILE}", f"{SMILE}b", f"a{SMILE}b{SMILE}{SMILE}c"])
+def test_a_character_in_two_halves_is_joined_wherever_it_is_split(text: str) -> None:
+    """Agents that count in UTF-16 cut deltas in the middle of a character."""
+    halves = text.replace(SMILE, HIGH + LOW)
+
+    for cut in range(len(halves) + 1):
+        open_text = OpenText()
+        assert "".join(p.text for p in _add_all(open_text, halves[:cut], halves[cut:])) == text
+        assert open_text.replaced == 0
+
+
+def test_halves_that_come_one_by_one_are_joined() -> None:
+    """Also with empty deltas in between."""
+    assert _whole("", HIGH, "", LOW, "", HIGH, LOW) == SMILE * 2
+
+
+@pytest.mark.parametrize(
+    ("deltas", "whole", "replaced"),
+    [
+        ([HIGH], LONE, 1),
+        ([LOW], LONE, 1),
+        ([HIGH, HIGH], LONE * 2, 2),
+        ([HIGH, HIGH, LOW], LONE + SMILE, 1),
+        ([LOW + HIGH], LONE * 2, 2),
+        ([LOW, HIGH, LOW, LOW], LONE + SMILE + LONE, 2),
+        ([HIGH, "a"], LONE + "a", 1),
+        ([HIGH + "a" + LOW], LONE + "a" + LONE, 2),
+        ([HIGH, SMILE], LONE + SMILE, 1),
+        ([HIGH + SMILE + LOW], LONE + SMILE + LONE, 2),
+        (["a" + HIGH], "a" + LONE, 1),
+        ([LONE, LONE + HIGH], LONE * 3, 1),  # a replacement that the agent sent is no fault
+        (["\ud800\udc00"], "\U00010000", 0),
+        (["\udbff", "\udfff"], "\U0010ffff", 0),
+        (["\udbff\udbff"], LONE * 2, 2),
+    ],
+)
+def test_lone_halves_are_replaced_and_counted(deltas: list[str], whole: str, replaced: int) -> None:
+    """No text is refused for them; what could not be stored is known."""
+    text = OpenText()
+
+    pieces = _add_all(text, *deltas)
+
+    assert "".join(piece.text for piece in pieces) == whole
+    assert text.replaced == replaced
+
+
+def test_half_a_character_waits_outside_of_the_tail() -> None:
+    """A tail can be stored at any moment, so it never holds a half."""
+    text = OpenText()
+
+    assert text.add("a" + HIGH, now=0) == Tail(offset=0, text="a")
+    assert text.add(LOW, now=TAIL_INTERVAL_MS) == Tail(offset=0, text="a" + SMILE)
+
+
+def test_half_a_character_alone_offers_no_tail() -> None:
+    """There is nothing to be stored yet."""
+    text = OpenText()
+
+    assert text.add(HIGH, now=0) is None
+    assert not text.has_tail
+
+
+def _storable(whole: str) -> str:
+    return whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+CHARACTERS = st.sampled_from(["a", "\x00", "ä", "\u2028", SMILE, HIGH, LOW, LONE, "\ud800"])
+DELTAS = st.lists(
+    st.text(CHARACTERS, max_size=4)
+    | st.tuples(CHARACTERS, st.integers(1, 3 * PIECE_BYTES)).map(lambda run: run[0] * run[1]),
+    max_size=12,
+)
+TIMES = st.integers(-(10**6), 10**6)
+
+
+@settings(deadline=None, derandomize=True, max_examples=150)
+@given(deltas=DELTAS, times=st.lists(TIMES, min_size=12, max_size=12), start=st.integers(0, 99))
+def test_whatever_the_splitting_and_the_times_no_character_is_lost(
+    deltas: list[str], times: list[int], start: int
+) -> None:
+    """The pieces are the storable text of the whole, and each begins where the last one ended."""
+    text = OpenText(stored_length=start)
+
+    back = [text.add(delta, now=now) for delta, now in zip(deltas, times, strict=False)]
+    pieces = [piece for piece in [*back, text.close()] if type(piece) is Piece]
+
+    whole = "".join(deltas)
+    assert "".join(piece.text for piece in pieces) == _storable(whole)
+    assert all(b.offset == a.offset + len(a.text) for a, b in pairwise(pieces))
+    assert not pieces or pieces[0].offset == start
+    assert all(len(piece.text.encode()) >= PIECE_BYTES for piece in pieces[:-1])
+    assert text.replaced == _storable(whole).count(LONE) - whole.count(LONE)
+
+
+@settings(deadline=None, derandomize=True, max_examples=150)
+@given(deltas=DELTAS, times=st.lists(TIMES, min_size=12, max_size=12))
+def test_at_any_moment_log_and_tail_are_a_beginning_of_the_whole(
+    deltas: list[str], times: list[int]
+) -> None:
+    """A crash right after a tail was stored loses nothing but half of a character."""
+    text, log, whole = OpenText(), "", ""
+
+    for delta, now in zip(deltas, times, strict=False):
+        whole += delta
+        back = text.add(delta, now=now)
+        if isinstance(back, Tail):
+            assert back.offset == len(log)
+            half = whole[-1:] if "\ud800" <= whole[-1:] <= "\udbff" else ""
+            assert log + back.text == _storable(whole[: len(whole) - len(half)])
+        elif back is not None:
+            log += back.text

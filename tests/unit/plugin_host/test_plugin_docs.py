@@ -1,0 +1,50 @@
+"""The page for plugin authors tells the truth about the hooks."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from spaced.plugin_host.hookspecs import declared_hooks
+
+REPOSITORY = Path(__file__).parents[3]
+PAGE = REPOSITORY / "docs" / "plugins.md"
+NOT_YET = "No first-party plugin uses it yet; it comes with the first one."
+
+
+def _section(hook: str) -> str:
+    """Return what the page says under the heading of a hook."""
+    signature = declared_hooks()[hook].replace(return_annotation=inspect.Signature.empty)
+    readable = re.sub(r"spaced\.plugin_api\.", "", str(signature))
+    _, heading, rest = PAGE.read_text().partition(f"\n### `{hook}{readable}`\n")
+    assert heading, f"docs/plugins.md has no heading ### `{hook}{readable}`"
+    return rest.partition("\n## ")[0].partition("\n### ")[0]
+
+
+@pytest.mark.parametrize("hook", declared_hooks())
+def test_every_hook_has_a_heading_with_its_exact_signature(hook: str) -> None:
+    """Whoever changes a hook changes the page."""
+    assert _section(hook).strip()
+
+
+@pytest.mark.parametrize("hook", declared_hooks())
+def test_every_hook_is_used_by_a_first_party_plugin_or_said_to_be_unused(hook: str) -> None:
+    """A hook exists because something needs it; the note goes away with the first user."""
+    plugins = (REPOSITORY / "plugins").rglob("*.py")
+    used = any(f"def {hook}(" in path.read_text() for path in plugins)
+
+    assert used != (NOT_YET in _section(hook))
+
+
+def test_there_are_exactly_two_hooks() -> None:
+    """A new hook is a promise; it comes with its page and its first user."""
+    assert list(declared_hooks()) == ["spaced_register_runtimes", "spaced_register_storages"]
+
+
+@pytest.mark.parametrize(
+    "block", re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+)
+def test_every_python_example_of_the_page_runs(block: str) -> None:
+    """An example that does not even run helps nobody."""
+    exec(compile(block, str(PAGE), "exec"), {"__name__": "example"})
