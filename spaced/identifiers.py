@@ -45,7 +45,8 @@ class IdGenerator:
     """Makes ascending ids from a source of milliseconds.
 
     A millisecond source that stands still or jumps back never makes the generator repeat itself or
-    descend: it goes on counting from the largest value it has used.
+    descend: it goes on counting from the largest value it has used. The 48 bits begin anew every
+    2.2 years, which is one more reason why ids never order anything.
     """
 
     def __init__(

@@ -1,4 +1,7 @@
-"""The folds of what people define: workflows, profiles, sync sources."""
+"""The folds of what people define: workflows, profiles, sync sources.
+
+What was deleted stays deleted until it is defined anew, whatever comes late.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -54,8 +57,8 @@ def apply_to_workflow(
     """Return the workflow after the event at this version of its stream."""
     if isinstance(event, WorkflowDefined):
         return DefinedWorkflow(workflow=event.workflow, origin=event.origin, version=version)
-    if state is None:
-        return None
+    if state is None or state.status == "deleted":
+        return state
     match event:
         case WorkflowRetired():
             return replace(state, status="retired")
@@ -83,8 +86,8 @@ def apply_to_profile(
     if isinstance(event, ProfileDefined):
         status = "enabled" if state is None or state.status == "deleted" else state.status
         return DefinedProfile(profile=event.profile, version=version, status=status)
-    if state is None:
-        return None
+    if state is None or state.status == "deleted":
+        return state
     match event:
         case ProfileDisabled():
             return replace(state, status="disabled")
@@ -117,8 +120,8 @@ def apply_to_sync_source(state: SyncSource | None, event: Event) -> SyncSource |
         return replace(
             before, path=event.path, polling=event.polling, name=event.name, status="watched"
         )
-    if state is None:
-        return None
+    if state is None or state.status == "removed":
+        return state
     match event:
         case SyncSourcePaused():
             return replace(state, status="paused")

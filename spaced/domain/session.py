@@ -14,8 +14,6 @@ from spaced.domain.events.prompt import QueuePaused, QueueResumed
 from spaced.domain.events.session import (
     SessionConfigured,
     SessionDeleted,
-    SessionMadePrimary,
-    SessionParked,
     SessionReset,
 )
 from spaced.domain.events.transcript import (
@@ -62,6 +60,8 @@ class Session:
         created_at: milliseconds since the epoch.
         updated_at: the time of the last of the six kinds, `None` before the first.
         generation: counts the provider's conversations, from 1.
+
+    Which session is the primary one says the run alone, so that there is never a second one.
     """
 
     id: str
@@ -76,7 +76,6 @@ class Session:
     metadata: JsonObject = field(default_factory=dict)
     configuration: SessionConfiguration = SessionConfiguration()
     generation: int = 1
-    is_primary: bool = False
     is_queue_paused: bool = False
     is_deleted: bool = False
 
@@ -144,12 +143,8 @@ def _apply_own_kind(session: Session, event: Event) -> Session:
     match event:
         case SessionReset(generation=generation):
             return replace(session, generation=generation)
-        case SessionMadePrimary():
-            return replace(session, is_primary=True)
-        case SessionParked():
-            return replace(session, is_primary=False)
         case SessionDeleted():
-            return replace(session, is_deleted=True, is_primary=False)
+            return replace(session, is_deleted=True)
         case QueuePaused():
             return replace(session, is_queue_paused=True)
         case QueueResumed():

@@ -60,6 +60,7 @@ TYPE_FIELDS: Final[dict[ItemType, dict[str, str]]] = {
 }
 """Fields of each type, beyond the common ones."""
 
+_SEARCHED_LENGTH: Final = 256 * 1024
 _SEARCHED_FIELDS: Final = ("content", "title", "output", "arguments", "error", "event")
 
 
@@ -81,6 +82,10 @@ def is_open(item: JsonObject) -> bool:
 
 
 def searched_text(item: JsonObject) -> str:
-    """Return the text under which an item is found by search."""
+    """Return the text under which an item is found by search: the first 256 Ki code points.
+
+    Without a bound an item of many megabytes could not be completed, since the text to index
+    counts towards the size of the append.
+    """
     texts = (item.get(name) for name in _SEARCHED_FIELDS)
-    return "\n".join(text for text in texts if isinstance(text, str) and text)
+    return "\n".join(text for text in texts if isinstance(text, str) and text)[:_SEARCHED_LENGTH]

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from spaced.clock import Clock, SystemClock
-from spaced.domain.open_text import OpenText, Piece, Tail
+from spaced.domain.open_text import OpenText, Tail
 from spaced.log.read_models.catalogue import OPEN_TAIL
 from spaced.log.table import DeleteRow, PutRow, Row
 from spaced.storage.protocol import Storage
@@ -36,21 +36,21 @@ class OpenMessage:
 
     async def add(self, text: str) -> None:
         """Take what the agent sent, and write what is due."""
-        part = self._text.add(text, now=self._clock.now())
-        if isinstance(part, Tail):
-            await self._storage.append([], [PutRow(table=OPEN_TAIL.name, row=self._row(part))])
-        elif part is not None:
-            await self._chat.append(grown(self._item_id, part.text, offset=part.offset))
+        for part in self._text.add(text, now=self._clock.now()):
+            if isinstance(part, Tail):
+                await self._storage.append([], [PutRow(table=OPEN_TAIL.name, row=self._row(part))])
+            else:
+                await self._chat.append(grown(self._item_id, part.text, offset=part.offset))
 
     async def end(self) -> None:
         """Record what is left and the end, and remove the tail."""
         rest = self._text.close()
-        piece = [] if rest is None else [grown(self._item_id, rest.text, offset=rest.offset)]
+        pieces = [grown(self._item_id, part.text, offset=part.offset) for part in rest]
         key = (self._chat.session_id, self._item_id, "content")
         tail = [DeleteRow(table=OPEN_TAIL.name, key=key)] if self._text.has_tail else []
-        await self._chat.append(*piece, completed(self._item_id), own_rows=tail)
+        await self._chat.append(*pieces, completed(self._item_id), own_rows=tail)
 
-    def _row(self, tail: Piece) -> Row:
+    def _row(self, tail: Tail) -> Row:
         return {
             "session_id": self._chat.session_id,
             "item_id": self._item_id,

@@ -34,12 +34,18 @@ class RunCreated(RunEvent):
 
 @event("run-updated")
 class RunUpdated(RunEvent):
-    """Some of the run's own properties changed; an absent field stays as it was."""
+    """Some of the run's own properties changed; an absent field stays as it was.
+
+    Attributes:
+        session_ids: where `archived` changes, the run's sessions, which move between the lists
+            with it; a chat's own session need not be named.
+    """
 
     title: str | None = None
     description: str | None = None
     archived: bool | None = None
     context: JsonObject | None = None
+    session_ids: tuple[str, ...] = ()
 
 
 @event("run-deleted")
@@ -48,9 +54,11 @@ class RunDeleted(RunEvent):
 
     Attributes:
         purge_at: when its events are removed for good, as an RFC 3339 time.
+        session_ids: the run's sessions, which leave every list with it.
     """
 
     purge_at: str
+    session_ids: tuple[str, ...] = ()
 
 
 @event("run-completed")

@@ -60,19 +60,18 @@ class Sessions:
 
     def keys(self, fact: Fact) -> Iterable[tuple[str, Key]]:
         """The session that the fact is about; its run, for what it inherits; its item."""
-        session_id = _session_id(fact)
-        if session_id is None:
-            return
-        yield SESSION.name, (session_id,)
-        yield RUN.name, (fact.stream,)
-        if fact.item_id is not None:
-            yield ITEM.name, (session_id, fact.item_id)
+        for session_id in _session_ids(fact):
+            yield SESSION.name, (session_id,)
+            yield RUN.name, (fact.stream,)
+            if fact.item_id is not None:
+                yield ITEM.name, (session_id, fact.item_id)
 
     def apply(self, fact: Fact, rows: RowsInHand) -> None:
-        """Write the session's row if the fact changes it."""
-        session_id = _session_id(fact)
-        if session_id is None:
-            return
+        """Write the rows of the sessions that the fact changes."""
+        for session_id in _session_ids(fact):
+            self._apply_to(session_id, fact, rows)
+
+    def _apply_to(self, session_id: str, fact: Fact, rows: RowsInHand) -> None:
         run_row = rows.get(RUN.name, (fact.stream,))
         row = rows.get(SESSION.name, (session_id,))
         if row is not None and row["stream"] != fact.stream:
@@ -87,14 +86,18 @@ class Sessions:
 
     def _open(self, fact: Fact, session_id: str, run: Run, rows: RowsInHand) -> None:
         if isinstance(fact.event, (RunUpdated, RunDeleted)):
-            return  # a run whose first session has an id of its own
+            return  # the run has no session of its own id
         if not isinstance(fact.event, AgentSessionCreated):
             raise CorruptStream(
                 f"session {session_id!r} has {fact.event.kind!r} before `agent-session-created`"
             )
-        context = run.context if session_id == run.id else {}
+        is_first = session_id == run.id
         start = seed(
-            session_id, run.id, context=context, run_status=run.status, created_at=run.created_at
+            session_id,
+            run.id,
+            context=run.context if is_first else {},
+            run_status=run.status if is_first else "idle",
+            created_at=run.created_at,
         )
         session = apply_to_session(start, fact.event, created_at=fact.created_at)
         rows.insert(SESSION.name, _row(session, run), _texts(session))
@@ -109,12 +112,15 @@ class Sessions:
             rows.put(SESSION.name, new_row, _texts(after) if after.title != before.title else None)
 
 
-def _session_id(fact: Fact) -> str | None:
-    """Return the session whose row a fact may change; a chat is archived and deleted as a run."""
-    if fact.event.family is not StreamFamily.RUN:
-        return None
-    is_of_run = isinstance(fact.event, (RunUpdated, RunDeleted))
-    return fact.stream if is_of_run else fact.session_id
+def _session_ids(fact: Fact) -> tuple[str, ...]:
+    """Return the sessions whose rows a fact may change."""
+    match fact.event:
+        case RunUpdated(session_ids=others) | RunDeleted(session_ids=others):
+            return (fact.stream, *(other for other in others if other != fact.stream))
+        case event if event.family is StreamFamily.RUN and fact.session_id is not None:
+            return (fact.session_id,)
+        case _:
+            return ()
 
 
 def _is_new_item(fact: Fact, rows: RowsInHand) -> bool:

@@ -9,6 +9,7 @@ from spaced.domain.events.transcript import (
     AgentItemTextAppended,
     AgentItemUpdated,
     AgentItemUpserted,
+    AgentSessionCreated,
     AgentStatusChanged,
 )
 from spaced.engine.journal import Entry, Journal
@@ -75,6 +76,42 @@ async def test_a_session_that_is_taken_out_of_the_archive_is_listed_again(
 
     assert await _listed(storage) == ["one"]
     assert await _listed(storage, "run") == ["one"]
+
+
+async def test_a_run_takes_the_sessions_that_it_names_through_the_archive(
+    storage: Storage, journal: Journal
+) -> None:
+    """Every session of a run moves between the lists with it, and a session of another run stays."""
+    await begin_chat(storage, journal, "one")
+    await begin_chat(storage, journal, "two")
+    await tell(storage, journal, "one", said(AgentSessionCreated(data={}), "one-later"))
+    assert sorted(await _listed(storage)) == ["one", "one-later", "two"]
+
+    named = ("one", "one-later", "two", "never-was")
+    await tell(storage, journal, "one", RunUpdated(archived=True, session_ids=named))
+    assert await _listed(storage) == ["two"]
+
+    await tell(storage, journal, "one", RunUpdated(archived=False, session_ids=named))
+    assert sorted(await _listed(storage)) == ["one", "one-later", "two"]
+
+
+async def test_an_item_of_many_megabytes_can_be_completed(
+    storage: Storage, journal: Journal
+) -> None:
+    """Only the beginning of a huge text is indexed, so that the item's end fits into an append."""
+    await begin_chat(storage, journal, "run", item("a", stream_status="streaming"))
+    step = 3_000_000
+    for number in range(3):
+        await tell(storage, journal, "run", _text(number * step, "many words ".ljust(step, "x")))
+
+    await tell(
+        storage,
+        journal,
+        "run",
+        AgentItemUpdated(item_id="a", updates={"stream_status": "complete"}),
+    )
+
+    assert await found(storage, "item", "many words") == {("run", "a")}
 
 
 async def test_text_is_found_once_its_item_is_complete(storage: Storage, journal: Journal) -> None:

@@ -78,6 +78,8 @@ def _source(*events: Event) -> SyncSource | None:
         ([_defined(), WorkflowReleased()], "active", 1),
         ([_defined(), WorkflowRetired(reason="gone"), WorkflowReleased()], "retired", 1),
         ([WorkflowRetired(reason="early"), _defined()], "active", 2),
+        ([_defined(), WorkflowDeleted(), WorkflowRetired(reason="late")], "deleted", 1),
+        ([_defined(), WorkflowDeleted(), _defined()], "active", 3),
     ],
 )
 def test_a_workflow_lives(events: list[Event], status: str, version: int) -> None:
@@ -86,6 +88,17 @@ def test_a_workflow_lives(events: list[Event], status: str, version: int) -> Non
 
     assert state is not None
     assert (state.status, state.version, state.workflow.name) == (status, version, "W")
+
+
+def test_late_facts_do_not_bring_back_what_was_deleted() -> None:
+    """Only a new definition does."""
+    profile = _profile_after(_profile(), ProfileDeleted(), ProfileEnabled())
+    source = _source(SyncSourceDefined(path="/a"), SyncSourceRemoved(), SyncSourceResumed())
+
+    assert profile is not None
+    assert profile.status == "deleted"
+    assert source is not None
+    assert source.status == "removed"
 
 
 def test_a_released_workflow_is_a_local_one() -> None:

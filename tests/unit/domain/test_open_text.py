@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaced.domain.open_text import PIECE_BYTES, TAIL_INTERVAL_MS, OpenText, Piece, Tail
+from spaced.domain.open_text import (
+    BURST_BYTES,
+    INTERVAL_MS,
+    LONGEST_PIECE,
+    PIECE_BYTES,
+    OpenText,
+    Piece,
+    Tail,
+)
 
 SMILE = "\U0001f600"
 HIGH, LOW = "\ud83d", "\ude00"
@@ -15,9 +23,8 @@ LONE = "\ufffd"
 
 def _add_all(text: OpenText, *deltas: str, now: int = 0) -> list[Piece]:
     """Add deltas and close; return the pieces for the log without the tails."""
-    given_back = [text.add(delta, now=now) for delta in deltas]
-    given_back.append(text.close())
-    return [piece for piece in given_back if type(piece) is Piece]
+    due = [part for delta in deltas for part in text.add(delta, now=now)]
+    return [part for part in [*due, *text.close()] if isinstance(part, Piece)]
 
 
 def _whole(*deltas: str) -> str:
@@ -26,44 +33,66 @@ def _whole(*deltas: str) -> str:
 
 def test_text_below_the_limit_waits_for_the_end() -> None:
     """Small deltas cost no event each."""
-    assert _add_all(OpenText(), "a" * (PIECE_BYTES - 2), "b") == [
-        Piece(offset=0, text="a" * (PIECE_BYTES - 2) + "b")
+    assert _add_all(OpenText(), "a" * (BURST_BYTES - 2), "b") == [
+        Piece(offset=0, text="a" * (BURST_BYTES - 2) + "b")
     ]
 
 
-def test_a_piece_goes_to_the_log_at_the_limit() -> None:
-    """The delta that reaches it is part of the piece."""
+def test_fast_text_goes_to_the_log_in_large_pieces() -> None:
+    """Without time passing, the delta that reaches 64 KiB is part of the piece."""
+    text = OpenText()
+    text.add("a" * (BURST_BYTES - 1), now=0)
+
+    assert text.add("b", now=0) == [Piece(offset=0, text="a" * (BURST_BYTES - 1) + "b")]
+    assert text.close() == []
+
+
+def test_after_a_second_a_smaller_piece_is_enough() -> None:
+    """What came in that second is recorded instead of standing in a tail."""
     text = OpenText()
     text.add("a" * (PIECE_BYTES - 1), now=0)
 
-    assert text.add("b", now=0) == Piece(offset=0, text="a" * (PIECE_BYTES - 1) + "b")
-    assert text.close() is None
+    assert text.add("b", now=INTERVAL_MS) == [Piece(offset=0, text="a" * (PIECE_BYTES - 1) + "b")]
+    assert not text.has_tail
 
 
 def test_the_limit_is_counted_in_bytes_and_offsets_in_code_points() -> None:
     """A text of other alphabets is cut as early as its bytes need."""
-    count = PIECE_BYTES // 4
+    count = BURST_BYTES // 4
     text = OpenText()
 
-    assert text.add(SMILE * count, now=0) == Piece(offset=0, text=SMILE * count)
+    assert text.add(SMILE * count, now=0) == [Piece(offset=0, text=SMILE * count)]
     text.add("x", now=0)
-    assert text.close() == Piece(offset=count, text="x")
+    assert text.close() == [Piece(offset=count, text="x")]
+
+
+def test_a_huge_delta_is_cut() -> None:
+    """No piece comes near the limit of an append, whatever an agent sends at once."""
+    pieces = OpenText().add("a" * (2 * LONGEST_PIECE + 1), now=0)
+
+    assert [(p.offset, len(p.text)) for p in pieces] == [
+        (0, LONGEST_PIECE),
+        (LONGEST_PIECE, LONGEST_PIECE),
+        (2 * LONGEST_PIECE, 1),
+    ]
 
 
 def test_an_item_that_goes_on_begins_behind_what_is_stored() -> None:
     """After a restart offsets count from the stored length."""
     text = OpenText(stored_length=7)
+    text.add("abc", now=0)
 
-    assert text.add("abc", now=0) == Tail(offset=7, text="abc")
-    assert text.close() == Piece(offset=7, text="abc")
+    assert text.add("", now=INTERVAL_MS) == [Tail(offset=7, text="abc")]
+    assert text.close() == [Piece(offset=7, text="abc")]
 
 
 def test_an_item_without_text_gives_no_piece() -> None:
     """An empty answer costs no event and no row."""
     text = OpenText()
 
-    assert text.add("", now=0) is None
-    assert text.close() is None
+    assert text.add("", now=0) == []
+    assert text.add("", now=INTERVAL_MS) == []
+    assert text.close() == []
     assert not text.has_tail
 
 
@@ -72,59 +101,52 @@ def test_closing_twice_gives_the_rest_once() -> None:
     text = OpenText()
     text.add("a", now=0)
 
-    assert text.close() == Piece(offset=0, text="a")
-    assert text.close() is None
+    assert text.close() == [Piece(offset=0, text="a")]
+    assert text.close() == []
 
 
 @pytest.mark.parametrize(
     ("moments", "offered"),
     [
-        ([0], [True]),
-        ([0, TAIL_INTERVAL_MS - 1], [True, False]),
-        ([0, TAIL_INTERVAL_MS], [True, True]),
-        ([0, 999, 1000, 1001, 1999, 2000], [True, False, True, False, False, True]),
-        ([5000, 4999, 5000, 5999], [True, True, False, True]),
-        ([5000, -(10**12), 1 - 10**12], [True, True, False]),
-        ([0, 10**15], [True, True]),
-        ([-1, 0], [True, False]),
+        ([0], [False]),
+        ([0, INTERVAL_MS - 1], [False, False]),
+        ([0, INTERVAL_MS], [False, True]),
+        ([0, 999, 1000, 1001, 1999, 2000], [False, False, True, False, False, True]),
+        ([5000, 4999, 5000, 5999], [False, True, False, True]),
+        ([5000, -(10**12), 1 - 10**12], [False, True, False]),
+        ([0, 10**15], [False, True]),
+        ([-1, 0], [False, False]),
     ],
 )
 def test_a_tail_is_offered_at_most_once_a_second(moments: list[int], offered: list[bool]) -> None:
-    """The first text at once; a clock that jumps in either direction never silences tails."""
+    """A short answer needs none; a clock that jumps in either direction never silences tails."""
     text = OpenText()
 
     found = [text.add("x", now=moment) for moment in moments]
 
-    assert [isinstance(tail, Tail) for tail in found] == offered
+    assert [bool(due) and isinstance(due[0], Tail) for due in found] == offered
 
 
 def test_a_tail_holds_all_that_is_not_in_the_log() -> None:
     """Recovery needs nothing else: the log's text and the tail make the whole."""
     text = OpenText()
-    text.add("a" * PIECE_BYTES, now=0)
+    text.add("a" * BURST_BYTES, now=0)
     text.add("b", now=0)
     text.add("c", now=1)
 
-    assert text.add("d", now=TAIL_INTERVAL_MS) == Tail(offset=PIECE_BYTES, text="bcd")
+    assert text.add("d", now=INTERVAL_MS) == [Tail(offset=BURST_BYTES, text="bcd")]
 
 
 def test_a_text_knows_whether_a_tail_was_offered() -> None:
     """Its row goes at the item's end, also if a piece came after it."""
     text = OpenText()
+    text.add("a", now=0)
     assert not text.has_tail
 
-    text.add("a", now=0)
-    text.add("b" * PIECE_BYTES, now=0)
+    text.add("b", now=INTERVAL_MS)
+    text.add("c" * BURST_BYTES, now=INTERVAL_MS)
 
     assert text.has_tail
-
-
-def test_text_that_is_cut_at_once_needs_no_tail() -> None:
-    """One piece took it all, so there is no row to delete."""
-    text = OpenText()
-    text.add("a" * PIECE_BYTES, now=0)
-
-    assert not text.has_tail
 
 
 @pytest.mark.parametrize("text", [SMILE, f"a{SMILE}", f"{SMILE}b", f"a{SMILE}b{SMILE}{SMILE}c"])
@@ -176,16 +198,18 @@ def test_lone_halves_are_replaced_and_counted(deltas: list[str], whole: str, rep
 def test_half_a_character_waits_outside_of_the_tail() -> None:
     """A tail can be stored at any moment, so it never holds a half."""
     text = OpenText()
+    text.add("a" + HIGH, now=0)
 
-    assert text.add("a" + HIGH, now=0) == Tail(offset=0, text="a")
-    assert text.add(LOW, now=TAIL_INTERVAL_MS) == Tail(offset=0, text="a" + SMILE)
+    assert text.add("", now=INTERVAL_MS) == [Tail(offset=0, text="a")]
+    assert text.add(LOW, now=2 * INTERVAL_MS) == [Tail(offset=0, text="a" + SMILE)]
 
 
 def test_half_a_character_alone_offers_no_tail() -> None:
     """There is nothing to be stored yet."""
     text = OpenText()
+    text.add(HIGH, now=0)
 
-    assert text.add(HIGH, now=0) is None
+    assert text.add("", now=INTERVAL_MS) == []
     assert not text.has_tail
 
 
@@ -196,7 +220,7 @@ def _storable(whole: str) -> str:
 CHARACTERS = st.sampled_from(["a", "\x00", "ä", "\u2028", SMILE, HIGH, LOW, LONE, "\ud800"])
 DELTAS = st.lists(
     st.text(CHARACTERS, max_size=4)
-    | st.tuples(CHARACTERS, st.integers(1, 3 * PIECE_BYTES)).map(lambda run: run[0] * run[1]),
+    | st.tuples(CHARACTERS, st.integers(1, 2 * BURST_BYTES)).map(lambda run: run[0] * run[1]),
     max_size=12,
 )
 TIMES = st.integers(-(10**6), 10**6)
@@ -210,14 +234,14 @@ def test_whatever_the_splitting_and_the_times_no_character_is_lost(
     """The pieces are the storable text of the whole, and each begins where the last one ended."""
     text = OpenText(stored_length=start)
 
-    back = [text.add(delta, now=now) for delta, now in zip(deltas, times, strict=False)]
-    pieces = [piece for piece in [*back, text.close()] if type(piece) is Piece]
+    due = [p for delta, now in zip(deltas, times, strict=False) for p in text.add(delta, now=now)]
+    pieces = [part for part in [*due, *text.close()] if isinstance(part, Piece)]
 
     whole = "".join(deltas)
     assert "".join(piece.text for piece in pieces) == _storable(whole)
     assert all(b.offset == a.offset + len(a.text) for a, b in pairwise(pieces))
     assert not pieces or pieces[0].offset == start
-    assert all(len(piece.text.encode()) >= PIECE_BYTES for piece in pieces[:-1])
+    assert all(len(piece.text) <= LONGEST_PIECE for piece in pieces)
     assert text.replaced == _storable(whole).count(LONE) - whole.count(LONE)
 
 
@@ -231,10 +255,10 @@ def test_at_any_moment_log_and_tail_are_a_beginning_of_the_whole(
 
     for delta, now in zip(deltas, times, strict=False):
         whole += delta
-        back = text.add(delta, now=now)
-        if isinstance(back, Tail):
-            assert back.offset == len(log)
-            half = whole[-1:] if "\ud800" <= whole[-1:] <= "\udbff" else ""
-            assert log + back.text == _storable(whole[: len(whole) - len(half)])
-        elif back is not None:
-            log += back.text
+        for due in text.add(delta, now=now):
+            if isinstance(due, Piece):
+                log += due.text
+            else:
+                assert due.offset == len(log)
+                half = whole[-1:] if "\ud800" <= whole[-1:] <= "\udbff" else ""
+                assert log + due.text == _storable(whole[: len(whole) - len(half)])

@@ -73,7 +73,7 @@ def test_the_six_kinds_set_the_time_of_the_last_change(event: Event, moment: int
 )
 def test_our_own_kinds_leave_the_time_of_the_last_change_alone(event: Event) -> None:
     """A list sorted by the last change does not jump because a session was parked."""
-    before = _session(updated_at=1000, is_primary=True)
+    before = _session(updated_at=1000)
 
     assert apply_to_session(before, event, created_at=9999).updated_at == 1000
 
@@ -240,20 +240,16 @@ def test_a_reset_raises_the_generation_and_keeps_everything_else() -> None:
     assert (after.data, after.item_count, after.title) == ({"a": 1}, 4, "T")
 
 
-def test_a_session_becomes_primary_is_parked_and_taken_up_again() -> None:
-    """Parking is no status: the session stays idle."""
-    events = (SessionMadePrimary(), SessionParked(), SessionMadePrimary())
+def test_parking_is_no_status() -> None:
+    """The session stays what it was; which one is primary says the run."""
+    before = _session()
 
-    assert [_fold(*events[: n + 1]).is_primary for n in range(3)] == [True, False, True]
-    assert _fold(*events).status == "idle"
+    assert _fold(SessionMadePrimary(), SessionParked(), session=before) == before
 
 
-def test_a_deleted_session_is_no_longer_primary() -> None:
-    """Nothing answers for the run any more."""
-    after = _fold(SessionMadePrimary(), SessionDeleted())
-
-    assert after.is_deleted
-    assert not after.is_primary
+def test_a_deleted_session_is_marked() -> None:
+    """It is hidden, and nothing else of it changes."""
+    assert _fold(SessionDeleted()).is_deleted
 
 
 def test_a_queue_is_paused_and_resumed() -> None:

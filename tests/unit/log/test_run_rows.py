@@ -73,7 +73,7 @@ def test_a_row_holds_the_whole_state() -> None:
 
     session = session_of(_row(fold, "session", "run"))
     run = run_of(_row(fold, "run", "run"))
-    assert (session.configuration.mode, session.is_primary) == ("plan", True)
+    assert session.configuration.mode == "plan"
     assert session.metadata == {"agent_session": True, "kind": "chat"}
     assert (run.title, run.primary_session_id, run.context["kind"]) == ("New", "run", "chat")
 
