@@ -39,7 +39,13 @@ from spaced.log.table import (
     Table,
 )
 from spaced.runtime.protocol import AgentRuntime, RuntimeFactory, RuntimeServices
-from spaced.storage.checks import check_append, size_of
+from spaced.storage.checks import (
+    check_append,
+    check_listing,
+    declared,
+    size_of,
+    streams_of_rows,
+)
 from spaced.storage.protocol import (
     MAX_APPEND_BYTES,
     Appended,
@@ -127,8 +133,11 @@ __all__ = [
     "UnknownBlob",
     "UnusableQuery",
     "check_append",
+    "check_listing",
+    "declared",
     "from_rfc3339",
     "hookimpl",
     "size_of",
+    "streams_of_rows",
     "to_rfc3339",
 ]

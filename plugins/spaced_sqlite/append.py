@@ -24,6 +24,7 @@ from spaced.plugin_api import (
     StaleVersion,
     StreamPurged,
     StreamWrite,
+    streams_of_rows,
 )
 from spaced_sqlite.driver import sqlite3
 from spaced_sqlite.row_tables import RowTable
@@ -101,6 +102,8 @@ class EventLog:
         """
         # All versions are looked at before anything is written, so that a refusal is cheap.
         streams = [self._checked_stream(write) for write in writes]
+        for stream_name in streams_of_rows(rows) - {write.stream for write in writes}:
+            self._refuse_fenced(stream_name)
         events: list[RecordedEvent] = []
         for write, stream in zip(writes, streams, strict=True):
             if write.events:
@@ -149,6 +152,14 @@ class EventLog:
         if version != write.expected_version:
             raise StaleVersion(write.stream, expected=write.expected_version, found=version)
         return stream
+
+    def _refuse_fenced(self, stream_name: str) -> None:
+        stream = self.find_name(stream_name)
+        if (
+            stream is not None
+            and self.conn.execute(_STREAM_STATE, {"stream": stream}).fetchone()[1]
+        ):
+            raise StreamPurged(stream_name)
 
     def _add_events(self, write: StreamWrite, stream: int) -> list[RecordedEvent]:
         first, version = self._head + 1, write.expected_version + 1

@@ -103,7 +103,7 @@ insert into declared_table (name, declaration, unfilled) values (:name, :declara
   set declaration = excluded.declaration, unfilled = excluded.unfilled;
 
 -- mark_filled --
--- Used when the storage closes after a rebuild.
+-- Used when the core says that a rebuild is done.
 update declared_table set unfilled = 0 where name = :name;
 
 -- unfilled_tables --

@@ -61,12 +61,7 @@ class RowTable:
         after: Row | None,
         limit: int | None,
     ) -> tuple[str, list[Scalar]]:
-        """Return the SQL and the parameters for a page of rows.
-
-        Raises:
-            ValueError: a column or an index is not declared.
-        """
-        self._check_filter(where, order)
+        """Return the SQL and the parameters for a page of rows."""
         nulls = frozenset(name for name, value in where.items() if value is None)
         sorting = self._sorting(order, where.keys())
         sql = self._list_sql(tuple(where), nulls, sorting, after is not None)
@@ -77,7 +72,6 @@ class RowTable:
 
     def search_statement(self, where: Mapping[str, Scalar]) -> tuple[str, list[Scalar]]:
         """Return the SQL that finds keys by words, and its parameters between query and limit."""
-        self._check_filter(where, None)
         nulls = frozenset(name for name, value in where.items() if value is None)
         filters = "".join(f" and {term}" for term in _filter_terms(tuple(where), nulls, "r."))
         keys = ", ".join(f"r.{quoted(name)}" for name in self.declared.key)
@@ -113,13 +107,6 @@ class RowTable:
         )
         sql = self._select(" and ".join(terms) or "true")
         return sql + (f" order by {order}" if order else "") + " limit ?"
-
-    def _check_filter(self, where: Mapping[str, Scalar], order: str | None) -> None:
-        unknown = sorted(set(where) - set(self.columns))
-        if unknown:
-            raise ValueError(f"table {self.declared.name!r} has no such column: {unknown}")
-        if order is not None and all(index.name != order for index in self.declared.indexes):
-            raise ValueError(f"table {self.declared.name!r} has no index {order!r}")
 
     def _select(self, condition: str) -> str:
         columns = ", ".join(map(quoted, self.columns))

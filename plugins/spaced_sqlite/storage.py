@@ -6,7 +6,6 @@ waiting for it.
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -24,12 +23,13 @@ from spaced.plugin_api import (
     RowWrite,
     Scalar,
     StorageClosed,
-    StorageError,
     StoragePlace,
     StorageReport,
     StreamHead,
     StreamWrite,
     check_append,
+    check_listing,
+    declared,
 )
 from spaced_sqlite import event_reads, purge, row_reads
 from spaced_sqlite.append import EventLog
@@ -43,8 +43,6 @@ from spaced_sqlite.report import report
 from spaced_sqlite.row_tables import RowTable
 from spaced_sqlite.snapshot import remove_snapshots
 from spaced_sqlite.writer import Writer
-
-log = logging.getLogger(__name__)
 
 _DONE: Final = object()
 
@@ -60,7 +58,6 @@ class SqliteStorage:
         self._declared = {table.name: table for table in place.tables}
         self._tables: Mapping[str, RowTable] = event_log.tables
         self._warnings = tuple(warnings)
-        self._refilled: set[str] = set()
         self._checkpointer = Checkpointer(event_log.conn)
         self._readers = ReaderPool(place.folder / DATABASE)
         self._blobs = BlobFolder(place.folder / BLOBS)
@@ -87,10 +84,7 @@ class SqliteStorage:
         self._check_open()
         size = check_append(writes, rows, self._declared)
         answer = self._writer.append(writes, rows, size=size, is_bulk=bulk)
-        appended = await asyncio.shield(answer)
-        if bulk:
-            self._refilled.update(write.table for write in rows)
-        return appended
+        return await asyncio.shield(answer)
 
     async def head(self) -> int:
         """Return the largest visible position."""
@@ -150,6 +144,7 @@ class SqliteStorage:
     ) -> Rows:
         """Return a page of rows."""
         row_table = self._table(table)
+        check_listing(row_table.declared, where=where, order=order, after=after)
         return await self._readers.read(
             lambda reader: row_reads.list_rows(
                 reader, row_table, where=where or {}, order=order, after=after, limit=limit
@@ -163,6 +158,7 @@ class SqliteStorage:
         row_table = self._table(table)
         if not row_table.has_words:
             raise ValueError(f"table {table!r} has no text columns")
+        check_listing(row_table.declared, where=where)
         return await self._readers.read(
             lambda reader: row_reads.search(
                 reader, row_table, query, where=where or {}, limit=limit
@@ -204,6 +200,12 @@ class SqliteStorage:
                 lambda reader: write_backup(reader, self.log_id, self._blobs, target)
             )
 
+    async def mark_filled(self, tables: Sequence[str]) -> None:
+        """Note that these derived tables hold all their rows again."""
+        self._check_open()
+        names = [declared(self._declared, name).name for name in tables]
+        await asyncio.shield(self._writer.run(lambda event_log: mark_filled(event_log.conn, names)))
+
     async def describe(self) -> StorageReport:
         """Return facts for `spaced status` and `spaced doctor`."""
         return await self._readers.read(
@@ -216,21 +218,9 @@ class SqliteStorage:
         # Each step may be done twice, so a close that was cancelled can be called again.
         async with self._closing, self._upkeep:
             if not self._is_let_go:
-                await self._mark_refilled()
                 await self._readers.close()
                 await self._writer.close()
                 self._is_let_go = True
-
-    async def _mark_refilled(self) -> None:
-        if not self._refilled:
-            return
-        try:
-            await self._writer.run(lambda event_log: mark_filled(event_log.conn, self._refilled))
-        except StorageError as error:
-            # They are merely rebuilt once more; that must not keep the storage open.
-            log.warning(
-                "rebuilt tables stay listed: %s", error, extra={"event": "storage-refill-unmarked"}
-            )
 
     async def _scrub(self) -> None:
         await self._readers.run(lambda: remove_snapshots(self._folder / SNAPSHOTS))
@@ -243,10 +233,7 @@ class SqliteStorage:
             pass
 
     def _table(self, name: str) -> RowTable:
-        table = self._tables.get(name)
-        if table is None:
-            raise ValueError(f"there is no table {name!r}")
-        return table
+        return self._tables[declared(self._declared, name).name]
 
     def _check_open(self) -> None:
         if self._is_closed:

@@ -81,6 +81,7 @@ async def rebuild(storage: Storage) -> Rebuilt:
         key = table.key_of(row)
         findings.append(_finding("extra-row", str(row[STREAM_COLUMN]), table, key))
         await storage.append([], [_delete(table.name, key)], bulk=True)
+    await storage.mark_filled([model.table.name for model in READ_MODELS])
     return Rebuilt(
         streams=streams,
         rows_written=written,

@@ -1,11 +1,20 @@
-"""Checks that every storage makes before it writes; a wrong call raises `ValueError`."""
+"""Checks that every storage makes first; a wrong call is a bug and raises `ValueError`."""
 
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from spaced.errors import AppendTooLarge
 from spaced.log.record import NewEvent, StreamWrite
-from spaced.log.table import DeleteRow, InsertRow, PutRow, Row, RowWrite, Table
+from spaced.log.table import (
+    STREAM_COLUMN,
+    DeleteRow,
+    InsertRow,
+    PutRow,
+    Row,
+    RowWrite,
+    Scalar,
+    Table,
+)
 from spaced.storage.protocol import MAX_APPEND_BYTES
 
 _ENVELOPE_BYTES = 64
@@ -19,19 +28,71 @@ def check_append(
 
     Raises:
         AppendTooLarge: it weighs more than `MAX_APPEND_BYTES`.
-        ValueError: a stream is named twice, a table is unknown, or a row does not fit its table.
+        ValueError: a stream is named twice, a table is unknown, a row does not fit its table, or
+            a name is no text that UTF-8 can hold.
     """
     streams = [write.stream for write in writes]
     if len(set(streams)) != len(streams):
         raise ValueError(f"an append names a stream twice: {streams}")
     if any(write.expected_version < 0 for write in writes):
         raise ValueError("an expected version is negative")
+    for write in writes:
+        _check_names(write)
     for row_write in rows:
         _check_row(row_write, tables)
     size = size_of(writes, rows)
     if size > MAX_APPEND_BYTES:
         raise AppendTooLarge(size, MAX_APPEND_BYTES)
     return size
+
+
+def check_listing(
+    table: Table,
+    *,
+    where: Mapping[str, Scalar] | None = None,
+    order: str | None = None,
+    after: Row | None = None,
+) -> None:
+    """Refuse a listing or a search that the table's declaration does not allow.
+
+    Raises:
+        ValueError: a column or an index is not declared, or `after` is of another listing.
+    """
+    unknown = sorted(set(where or ()) - {column.name for column in table.columns})
+    if unknown:
+        raise ValueError(f"table {table.name!r} has no such column: {unknown}")
+    if order is not None and all(index.name != order for index in table.indexes):
+        raise ValueError(f"table {table.name!r} has no index {order!r}")
+    if after is None:
+        return
+    ordered = [] if order is None else [column.name for column in table.index(order).columns]
+    missing = sorted({*table.key, *ordered} - after.keys())
+    if missing:
+        raise ValueError(f"the row to go on from lacks {missing} of table {table.name!r}")
+    if any(after[name] != value for name, value in (where or {}).items() if name in after):
+        raise ValueError(f"the row to go on from is of another listing of table {table.name!r}")
+
+
+def declared(tables: Mapping[str, Table], name: str) -> Table:
+    """Return a declared table.
+
+    Raises:
+        ValueError: there is none of this name.
+    """
+    table = tables.get(name)
+    if table is None:
+        raise ValueError(f"there is no table {name!r}")
+    return table
+
+
+def streams_of_rows(rows: Sequence[RowWrite]) -> set[str]:
+    """Return the streams that written rows belong to; a purged one takes no rows either."""
+    return {
+        stream
+        for write in rows
+        if not isinstance(write, DeleteRow)
+        and isinstance(stream := write.row.get(STREAM_COLUMN), str)
+    }
 
 
 def size_of(writes: Sequence[StreamWrite], rows: Sequence[RowWrite]) -> int:
@@ -52,12 +113,10 @@ def _row_size(write: RowWrite) -> int:
 
 
 def _check_row(write: RowWrite, tables: Mapping[str, Table]) -> None:
-    table = tables.get(write.table)
-    if table is None:
-        raise ValueError(f"there is no table {write.table!r}")
+    table = declared(tables, write.table)
     match write:
         case DeleteRow(key=key):
-            if len(key) != len(table.key):
+            if len(key) != len(table.key) or not all(map(_is_storable, key)):
                 raise ValueError(f"{key!r} is no key of table {table.name!r}")
         case PutRow(row=row, text=text) | InsertRow(row=row, text=text):
             _check_values(table, row)
@@ -79,5 +138,24 @@ def _check_values(table: Table, row: Row) -> None:
             raise ValueError(f"column {column.name!r} of table {table.name!r} is null")
         if value is not None and not isinstance(value, wanted):
             raise ValueError(f"column {column.name!r} of table {table.name!r} holds {value!r}")
-        if isinstance(value, int) and not -_INTEGERS <= value < _INTEGERS:
+        if not _is_storable(value):
             raise ValueError(f"column {column.name!r} of table {table.name!r} holds {value!r}")
+
+
+def _check_names(write: StreamWrite) -> None:
+    names = [write.stream]
+    for event in write.events:
+        names += [event.kind, event.session_id or "", event.item_id or ""]
+    if not _is_storable("".join(names)):
+        raise ValueError(f"a name in an append to {write.stream!r} is no text: {names!r}")
+
+
+def _is_storable(value: Scalar) -> bool:
+    """Whether every database can hold the value: 64 bits, or text without lone surrogates."""
+    if isinstance(value, int):
+        return -_INTEGERS <= value < _INTEGERS
+    try:
+        (value or "").encode()
+    except UnicodeEncodeError:
+        return False
+    return True

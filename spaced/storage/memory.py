@@ -12,6 +12,7 @@ import logging
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cmp_to_key
 from hashlib import sha256
 from operator import attrgetter
@@ -38,7 +39,7 @@ from spaced.log.table import (
     Table,
 )
 from spaced.storage import protocol
-from spaced.storage.checks import check_append
+from spaced.storage.checks import check_append, check_listing, declared, streams_of_rows
 from spaced.storage.protocol import Appended, BlobId, Hits, Rows, StreamHead
 
 log = logging.getLogger(__name__)
@@ -65,6 +66,8 @@ class MemoryDisk(msgspec.Struct, kw_only=True):
     events: list[RecordedEvent] = field(default_factory=list)
     streams: dict[str, list[RecordedEvent]] = field(default_factory=dict)
     fenced: set[str] = field(default_factory=set)
+    declared: dict[str, Table] = field(default_factory=dict)
+    unfilled: set[str] = field(default_factory=set)
     entries: dict[str, dict[Key, Entry]] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
 
@@ -83,7 +86,19 @@ class MemoryStorage:
         self._tables = {table.name: table for table in tables}
         self._clock = clock
         self._fresh_blobs: set[str] = set()
-        disk.entries = {name: disk.entries.get(name, {}) for name in self._tables}
+        for table in tables:
+            self._declare(table, disk)
+
+    def _declare(self, table: Table, disk: MemoryDisk) -> None:
+        """Empty a derived table that is new or other than before; the core rebuilds it."""
+        before = disk.declared.get(table.name)
+        disk.declared[table.name] = table
+        disk.entries.setdefault(table.name, {})
+        is_same = before is not None and replace(before, indexes=table.indexes) == table
+        if table.role == "derived" and not is_same:
+            disk.entries[table.name] = {}
+            if before is not None or disk.position > 0:
+                disk.unfilled.add(table.name)
 
     @property
     def _disk(self) -> MemoryDisk:
@@ -100,6 +115,8 @@ class MemoryStorage:
         check_append(writes, rows, self._tables)
         for write in writes:
             self._check_version(write)
+        for stream in sorted(streams_of_rows(rows) & disk.fenced):
+            raise errors.StreamPurged(stream)
         self._check_inserts(rows)
         events = [self._record(write.stream, new) for write in writes for new in write.events]
         for row_write in rows:
@@ -175,6 +192,8 @@ class MemoryStorage:
         item_ids: Sequence[str] | None = None,
     ) -> Sequence[RecordedEvent]:
         """Return a stream's events in version order."""
+        if item_ids is not None and session_id is None:
+            raise ValueError("items are asked for without their session")
         found = [
             event
             for event in self._disk.streams.get(stream, ())[max(after, 0) :]
@@ -199,7 +218,7 @@ class MemoryStorage:
 
     async def get_rows(self, table: str, keys: Sequence[Key]) -> Rows:
         """Return the rows that exist among these keys."""
-        entries = self._disk.entries[table]
+        entries = self._disk.entries[declared(self._tables, table).name]
         rows = [dict(entries[key].row) for key in keys if key in entries]
         return Rows(rows=rows, as_of_position=self._disk.position)
 
@@ -213,6 +232,7 @@ class MemoryStorage:
         limit: int | None = None,
     ) -> Rows:
         """Return a page of rows in the order of an index, or of their keys."""
+        check_listing(declared(self._tables, table), where=where, order=order, after=after)
         compare = _comparison(self._tables[table], order)
         found = [e.row for e in self._disk.entries[table].values() if _matches(e.row, where)]
         behind = [row for row in found if after is None or compare(after, row) < 0]
@@ -223,6 +243,7 @@ class MemoryStorage:
         self, table: str, query: str, *, where: Mapping[str, Scalar] | None = None, limit: int
     ) -> Hits:
         """Find rows that hold every word of a query, newest indexed first."""
+        check_listing(declared(self._tables, table), where=where)
         wanted = _words_of(query)
         if not wanted:
             raise errors.UnusableQuery(f"{query!r} holds no word to search for")
@@ -254,7 +275,7 @@ class MemoryStorage:
         disk.fenced.add(stream)
         disk.streams.pop(stream, None)
         disk.events = [event for event in disk.events if event.stream != stream]
-        for name in (table.name for table in self._tables.values() if table.is_purgeable):
+        for name in (table.name for table in disk.declared.values() if table.is_purgeable):
             kept = disk.entries[name].items()
             disk.entries[name] = {k: e for k, e in kept if e.row[STREAM_COLUMN] != stream}
 
@@ -269,13 +290,22 @@ class MemoryStorage:
         """Write everything into one file of a new or empty folder."""
         _write_backup(msgpack.encode(self._disk), target)
 
+    async def mark_filled(self, tables: Sequence[str]) -> None:
+        """Take tables off the list of those that wait for a rebuild."""
+        self._disk.unfilled -= {declared(self._tables, name).name for name in tables}
+
     async def describe(self) -> protocol.StorageReport:
         """Return what there is to know about a storage in memory."""
         sizes = {
             "events": sum(len(event.body) for event in self._disk.events),
             "blobs": sum(map(len, self._disk.blobs.values())),
         }
-        return protocol.StorageReport(engine="memory", location="in this process", sizes=sizes)
+        return protocol.StorageReport(
+            engine="memory",
+            location="in this process",
+            sizes=sizes,
+            unfilled_tables=sorted(self._disk.unfilled),
+        )
 
     async def close(self) -> None:
         """Take no more calls; the disk stays as it is."""

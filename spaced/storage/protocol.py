@@ -90,8 +90,8 @@ class StorageReport:
         location: where it lies, in words a person can use.
         sizes: bytes by part (`{"database": …, "blobs": …}`).
         warnings: sentences that a person should act on.
-        unfilled_tables: derived tables whose declaration changed, so that they hold too few rows
-            until they are rebuilt.
+        unfilled_tables: derived tables that were made empty on a log that has events, since they
+            are new or declared otherwise; they hold too few rows until `mark_filled`.
     """
 
     engine: str
@@ -123,7 +123,7 @@ class Storage(Protocol):
         Raises:
             StaleVersion: a stream is not at its expected version.
             KeyTaken: an inserted row's key exists.
-            StreamPurged: a stream was purged.
+            StreamPurged: a stream was purged, or a row that is written belongs to such a stream.
             AppendTooLarge: over `MAX_APPEND_BYTES`.
             StorageFull: there is no space; nothing was written.
             StorageClosed: the storage was closed before the append began.
@@ -151,6 +151,9 @@ class Storage(Protocol):
             limit: the most events to return.
             session_id: only events about this session, found by index.
             item_ids: only events about these items of `session_id`, found by index.
+
+        Raises:
+            ValueError: `item_ids` without `session_id`.
         """
         ...
 
@@ -165,7 +168,11 @@ class Storage(Protocol):
         ...
 
     async def get_rows(self, table: str, keys: Sequence[Key]) -> Rows:
-        """Return the rows that exist among these keys, in the order of the keys."""
+        """Return the rows that exist among these keys, in the order of the keys.
+
+        Raises:
+            ValueError: the table is not declared.
+        """
         ...
 
     async def list_rows(
@@ -183,8 +190,12 @@ class Storage(Protocol):
             table: its declared name.
             where: columns and the values they must equal (`None` matches null).
             order: the name of a declared index; without one rows follow their keys, ascending.
-            after: the last row of the page before; only its ordered and key columns are looked at.
+            after: the last row of the page before, so one that matches `where`; only its ordered
+                and key columns are looked at.
             limit: the most rows to return.
+
+        Raises:
+            ValueError: a table, column or index is not declared, or `after` is of another listing.
         """
         ...
 
@@ -193,8 +204,9 @@ class Storage(Protocol):
     ) -> Hits:
         """Find rows whose indexed texts together hold every word of a query.
 
-        Words are runs of letters and digits, compared without case; a word with a trailing `*`
-        matches beginnings. What counts as best first is the storage's to say.
+        Words are runs of letters and digits (`_` separates), case-folded; of a long one the first
+        64 characters count. A word with a trailing `*` matches beginnings. What counts as best
+        first is the storage's to say.
 
         Raises:
             UnusableQuery: the query holds no word.
@@ -239,6 +251,14 @@ class Storage(Protocol):
         Raises:
             StorageRefused: the folder is not empty.
             StorageFull: there is no space there; what was begun is removed.
+        """
+        ...
+
+    async def mark_filled(self, tables: Sequence[str]) -> None:
+        """Note that these derived tables hold all their rows; the core says so after a rebuild.
+
+        Raises:
+            ValueError: a table is not declared.
         """
         ...
 

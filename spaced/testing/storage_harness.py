@@ -60,11 +60,11 @@ class StorageHarness(ABC):
         """Return the storage as it starts again if its process had died now, without a close."""
         return await self.open_captured(self.capture(storage))
 
-    async def reopen(self, storage: Storage) -> Storage:
-        """Close a storage and open it again."""
+    async def reopen(self, storage: Storage, tables: Sequence[Table] | None = None) -> Storage:
+        """Close a storage and open it again, perhaps with other tables than before."""
         place = self._place_of(storage)
         await storage.close()
-        return await self._open(place)
+        return await self._open(place if tables is None else replace(place, tables=tables))
 
     async def restore(self, backup: Path) -> Storage:
         """Restore a backup into an empty place and open that."""

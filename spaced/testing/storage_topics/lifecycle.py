@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
 from spaced.errors import StorageClosed
+from spaced.log.table import Column, Index, IndexColumn
 from spaced.storage.protocol import Appended, Storage
 from spaced.testing.samples import attempt, next_turn, read_log, start
 from spaced.testing.storage_harness import StorageHarness
 from spaced.testing.storage_topics.fixtures import StorageFixtures
-from spaced.testing.tables import CARD, put_card
+from spaced.testing.tables import CARD, LABEL, put_card
 
 
 class LifecyclePromises(StorageFixtures):
@@ -75,6 +77,7 @@ class LifecyclePromises(StorageFixtures):
             "purge": lambda: storage.purge("run-1"),
             "reclaim": lambda: storage.reclaim([blob_id]),
             "backup": lambda: storage.backup(harness.new_folder()),
+            "mark_filled": lambda: storage.mark_filled(["card"]),
             "describe": storage.describe,
         }
         for name, call in calls.items():
@@ -98,6 +101,64 @@ class LifecyclePromises(StorageFixtures):
         assert answered | closed == tasks.keys()
         reopened = await harness.reopen(storage)
         assert {e.stream for e in await read_log(reopened)} == answered
+
+    async def test_a_derived_table_that_changed_waits_for_its_rebuild(
+        self, storage: Storage, harness: StorageHarness
+    ) -> None:
+        """Its old rows would lack what is new, so it is empty, and listed until it was rebuilt."""
+        await storage.append([start("run-1")], [put_card("a", content="word")])
+        wider = replace(CARD, columns=(*CARD.columns, Column(name="more", required=False)))
+        changed = await harness.reopen(storage, [wider])
+        assert not (await changed.list_rows("card")).rows
+        assert not (await changed.search("card", "word", limit=1)).keys
+        assert list((await changed.describe()).unfilled_tables) == ["card"]
+
+        again = await harness.reopen(changed)
+        assert list((await again.describe()).unfilled_tables) == ["card"]
+
+        await again.mark_filled(["card"])
+        assert list((await again.describe()).unfilled_tables) == []
+        crashed = await harness.crash(again)
+        assert list((await crashed.describe()).unfilled_tables) == []
+
+    async def test_a_derived_table_that_is_new_on_an_old_log_waits_too(
+        self, storage: Storage, harness: StorageHarness
+    ) -> None:
+        """The events that its rows derive from are there already; an empty log has none."""
+        added = replace(CARD, name="added")
+        empty = await harness.reopen(await harness.open(), [CARD, added])
+        assert list((await empty.describe()).unfilled_tables) == []
+
+        await storage.append([start("run-1")], [put_card("a")])
+        grown = await harness.reopen(storage, [CARD, added])
+        assert list((await grown.describe()).unfilled_tables) == ["added"]
+        assert len((await grown.list_rows("card")).rows) == 1
+
+    async def test_other_orders_cost_no_rows(
+        self, storage: Storage, harness: StorageHarness
+    ) -> None:
+        """An index is made from the rows that are there."""
+        await storage.append([start("run-1")], [put_card("a"), put_card("b")])
+        index = Index(name="back", columns=(IndexColumn(name="card_id", descending=True),))
+        sorted_anew = await harness.reopen(storage, [replace(CARD, indexes=(index,))])
+        rows = (await sorted_anew.list_rows("card", order="back")).rows
+        assert [row["card_id"] for row in rows] == ["b", "a"]
+        assert list((await sorted_anew.describe()).unfilled_tables) == []
+
+    async def test_a_table_that_is_not_declared_for_a_while_is_left_alone(
+        self, storage: Storage, harness: StorageHarness
+    ) -> None:
+        """An older version of the core that does not know it costs it nothing."""
+        await storage.append([start("run-1")], [put_card("a", content="word")])
+        without = await harness.reopen(storage, [LABEL])
+        back = await harness.reopen(without, [CARD, LABEL])
+        assert len((await back.search("card", "word", limit=1)).keys) == 1
+        assert list((await back.describe()).unfilled_tables) == []
+
+    async def test_an_unknown_table_cannot_be_marked(self, storage: Storage) -> None:
+        """It is a mistake of the caller."""
+        with pytest.raises(ValueError, match="no table"):
+            await storage.mark_filled(["nothing"])
 
     async def test_a_storage_describes_itself(self, storage: Storage) -> None:
         """What a person sees in `spaced status`: the engine, where it lies, and how large it is."""

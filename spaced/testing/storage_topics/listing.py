@@ -1,6 +1,9 @@
 """Proves how rows are listed: orders, equalities and pages."""
 
 from collections.abc import Sequence
+from typing import Any
+
+import pytest
 
 from spaced.log.table import PutRow, Row, Scalar
 from spaced.storage.protocol import Storage
@@ -150,3 +153,30 @@ class ListingPromises(StorageFixtures):
         rows = (await storage.list_rows("card", order="by_board")).rows
         assert ids(rows)[0] == "card-00"
         assert ids(rows).count("card-00") == 1
+
+    async def test_a_listing_that_nothing_declares_is_refused(self, storage: Storage) -> None:
+        """With a `ValueError`, and in every storage alike: it is a mistake of the caller."""
+        row = card("a", board="main")
+        without_rank = {name: value for name, value in row.items() if name != "rank"}
+        wrong: list[dict[str, Any]] = [
+            {"table": "nothing"},
+            {"table": "card", "order": "nothing"},
+            {"table": "card", "where": {"nothing": 1}},
+            {"table": "card", "order": "by_board", "after": without_rank},
+            {"table": "card", "where": {"board": "side"}, "after": row},
+        ]
+        for arguments in wrong:
+            with pytest.raises(ValueError):
+                await storage.list_rows(**arguments)
+                pytest.fail(f"{arguments} was answered")
+
+    async def test_other_reads_that_nothing_declares_are_refused(self, storage: Storage) -> None:
+        """The same holds for keys, for search, and for items of no session."""
+        with pytest.raises(ValueError):
+            await storage.get_rows("nothing", [("a",)])
+        with pytest.raises(ValueError):
+            await storage.search("nothing", "word", limit=1)
+        with pytest.raises(ValueError):
+            await storage.search("card", "word", where={"nothing": 1}, limit=1)
+        with pytest.raises(ValueError):
+            await storage.read_stream("run-1", item_ids=["item"])

@@ -158,3 +158,11 @@ class PurgePromises(StorageFixtures):
         assert [e.stream for e in page] == ["run-1", "run-4", "run-4", "run-5"]
         after_hole = await storage.read_all(after=6, limit=EVERYTHING)
         assert [e.stream for e in after_hole] == ["run-4", "run-4", "run-5", "run-5"]
+
+    async def test_a_purged_stream_takes_no_rows_either(self, storage: Storage) -> None:
+        """A late write of rows alone would leave what no later purge is asked to remove."""
+        await two_runs(storage)
+        await storage.purge("run-1")
+        with pytest.raises(StreamPurged):
+            await storage.append([], [put_card("late", stream="run-1")])
+        assert not (await storage.get_rows("card", [("late",)])).rows

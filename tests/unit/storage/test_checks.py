@@ -1,5 +1,6 @@
 """What every storage refuses before it writes, and how an append is weighed."""
 
+import msgspec
 import pytest
 
 from spaced.errors import AppendTooLarge
@@ -74,3 +75,24 @@ def test_the_limit_itself_is_allowed() -> None:
     with pytest.raises(AppendTooLarge) as caught:
         check_append([write("run-1", 0, event(largest.body + b"x"))], [], TABLES)
     assert (caught.value.size, caught.value.limit) == (MAX_APPEND_BYTES + 1, MAX_APPEND_BYTES)
+
+
+@pytest.mark.parametrize("place", ["stream", "kind", "session_id", "item_id"])
+def test_half_a_character_in_a_name_is_refused(place: str) -> None:
+    """No database keeps it, so it must not depend on the storage when that is noticed."""
+    lone = "half \ud83d"
+    changes = {} if place == "stream" else {place: lone}
+    new = msgspec.structs.replace(event(), **changes)
+    stream = lone if place == "stream" else "run-1"
+
+    with pytest.raises(ValueError, match="no text"):
+        check_append([write(stream, 0, new)], [], TABLES)
+
+
+@pytest.mark.parametrize("part", ["half \ud83d", 2**63, -(2**63) - 1])
+def test_a_key_that_no_database_can_hold_is_refused(part: str | int) -> None:
+    """Also where a row is only to be removed."""
+    key = (part, 1) if isinstance(part, str) else ("a", part)
+
+    with pytest.raises(ValueError, match="no key"):
+        check_append([], [DeleteRow(table="label", key=key)], TABLES)
