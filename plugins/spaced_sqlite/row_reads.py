@@ -8,13 +8,23 @@ from spaced_sqlite.row_tables import RowTable
 from spaced_sqlite.search_index import match_expression
 
 
-def get_rows(reader: Reader, table: RowTable, keys: Sequence[Key]) -> Rows:
-    """Return the rows that exist among these keys, in the order of the keys."""
-    columns = table.columns
+def get_rows(
+    reader: Reader, wanted: Sequence[tuple[RowTable, Sequence[Key]]]
+) -> Mapping[str, Rows]:
+    """Return, by table, the rows that exist among these keys, in the order of the keys."""
+    execute = reader.conn.execute
     with reader.snapshot() as head:
-        found = [reader.conn.execute(table.get_sql, key).fetchone() for key in keys]
-    rows = [dict(zip(columns, row, strict=True)) for row in found if row is not None]
-    return Rows(rows=rows, as_of_position=head)
+        found = [
+            (table, [execute(table.get_sql, key).fetchone() for key in keys])
+            for table, keys in wanted
+        ]
+    return {
+        table.declared.name: Rows(
+            rows=[dict(zip(table.columns, row, strict=True)) for row in rows if row is not None],
+            as_of_position=head,
+        )
+        for table, rows in found
+    }
 
 
 def list_rows(

@@ -130,8 +130,12 @@ class SqliteStorage:
 
     async def get_rows(self, table: str, keys: Sequence[Key]) -> Rows:
         """Return the rows that exist among these keys."""
-        row_table = self._table(table)
-        return await self._readers.read(lambda reader: row_reads.get_rows(reader, row_table, keys))
+        return (await self.get_rows_of({table: keys}))[table]
+
+    async def get_rows_of(self, wanted: Mapping[str, Sequence[Key]]) -> Mapping[str, Rows]:
+        """Return rows of several tables as of one position."""
+        row_tables = [(self._table(name), keys) for name, keys in wanted.items()]
+        return await self._readers.read(lambda reader: row_reads.get_rows(reader, row_tables))
 
     async def list_rows(
         self,

@@ -110,10 +110,11 @@ class Journal:
             for table, key in keys_of(fact):
                 wanted[table][key] = None
         rows = RowsInHand(TABLES)
+        found = await self._storage.get_rows_of({t: list(keys) for t, keys in wanted.items()})
         for table, keys in wanted.items():
             for key in keys:
                 rows.hold(table, key, None)
-            for row in (await self._storage.get_rows(table, list(keys))).rows:
+            for row in found[table].rows:
                 rows.hold(table, TABLES[table].key_of(row), row)
         return rows
 

@@ -175,6 +175,14 @@ class Storage(Protocol):
         """
         ...
 
+    async def get_rows_of(self, wanted: Mapping[str, Sequence[Key]]) -> Mapping[str, Rows]:
+        """Do `get_rows` for several tables, all as of one position.
+
+        A command decides on rows of more than one table, so it wants them from one moment; and
+        where reading is a trip to another thread or machine, one trip instead of several.
+        """
+        ...
+
     async def list_rows(
         self,
         table: str,

@@ -16,6 +16,7 @@ from spaced.log.record import NewEvent, RecordedEvent, StreamWrite
 from spaced.log.table import InsertRow, Key, PutRow, Row, RowWrite, Scalar, Table
 from spaced.storage.memory import MemoryDisk, MemoryStorage
 from spaced.storage.protocol import Appended, Hits, Reclaimed, Rows
+from spaced.testing.samples import next_turn
 from tests.contract.faulty_storages import rewind
 
 
@@ -252,6 +253,17 @@ class FetchesRowsInItsOwnOrder(MemoryStorage):
 
     async def get_rows(self, table: str, keys: Sequence[Key]) -> Rows:
         return await super().get_rows(table, sorted(keys))
+
+
+class ReadsTablesAtTwoMoments(MemoryStorage):
+    """Lets others write between two tables of one read."""
+
+    async def get_rows_of(self, wanted: Mapping[str, Sequence[Key]]) -> Mapping[str, Rows]:
+        found = {}
+        for table, keys in wanted.items():
+            found[table] = await self.get_rows(table, keys)
+            await next_turn()
+        return found
 
 
 class FindsAnyWord(MemoryStorage):

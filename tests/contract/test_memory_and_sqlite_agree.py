@@ -97,6 +97,7 @@ def _going_on_in_its_own_listing(call: Call) -> Call:
     return Call(call.method, {**call.arguments, "after": {**after, **where}})
 
 
+row_keys = st.lists(st.tuples(names), unique=True)
 questions = st.one_of(
     calls("read_stream", stream=streams, after=st.integers(0, 6), limit=pages),
     calls(
@@ -113,7 +114,8 @@ questions = st.one_of(
         kinds=st.none() | st.lists(st.sampled_from(["noted", "told", "other"])),
     ),
     calls("list_streams", after=streams | st.just(""), limit=st.integers(1, 3)),
-    calls("get_rows", table=st.just("card"), keys=st.lists(st.tuples(names), unique=True)),
+    calls("get_rows_of", wanted=st.fixed_dictionaries({"card": row_keys, "slot": row_keys})),
+    calls("get_rows", table=st.just("card"), keys=row_keys),
     calls(
         "list_rows",
         table=st.just("card"),
@@ -266,6 +268,8 @@ async def _answer(storage: Storage, call: Call) -> object:
 
 def _comparable(answer: object) -> object:
     match answer:
+        case dict():
+            return {name: _comparable(part) for name, part in answer.items()}
         case Rows():
             return [dict(row) for row in answer.rows], answer.as_of_position
         case Hits():

@@ -70,6 +70,7 @@ class LifecyclePromises(StorageFixtures):
             "read_all": lambda: storage.read_all(after=0, limit=1),
             "list_streams": lambda: storage.list_streams(limit=1),
             "get_rows": lambda: storage.get_rows("card", [("a",)]),
+            "get_rows_of": lambda: storage.get_rows_of({"card": [("a",)]}),
             "list_rows": lambda: storage.list_rows("card"),
             "search": lambda: storage.search("card", "word", limit=1),
             "put_blob": lambda: storage.put_blob(b"more"),

@@ -1,11 +1,13 @@
 """Proves how rows are written and fetched by key."""
 
+import asyncio
+
 import pytest
 
 from spaced.errors import KeyTaken, StaleVersion
 from spaced.log.table import DeleteRow, InsertRow, PutRow, RowWrite
 from spaced.storage.protocol import Storage
-from spaced.testing.samples import attempt_at_once, event, read_log, start, write
+from spaced.testing.samples import attempt_at_once, event, next_turn, read_log, start, write
 from spaced.testing.storage_harness import StorageHarness
 from spaced.testing.storage_topics.fixtures import StorageFixtures
 from spaced.testing.tables import card, label, put_card, slot
@@ -160,6 +162,46 @@ class RowPromises(StorageFixtures):
         found = (await storage.get_rows("label", keys)).rows
         assert [(row["owner"], row["number"]) for row in found] == [("a", 3), ("a", 1)]
         assert list((await storage.get_rows("label", [])).rows) == []
+
+    async def test_rows_of_several_tables_are_fetched_as_of_one_position(
+        self, storage: Storage
+    ) -> None:
+        """A command decides on a state that was there, not on parts of two states."""
+        await storage.append(
+            [start("run-1")],
+            [put_card("a"), put_card("b"), PutRow(table="slot", row=slot("one", stream="run-1"))],
+        )
+        found = await storage.get_rows_of(
+            {"card": [("b",), ("none",), ("a",)], "slot": [("one",)], "label": []}
+        )
+        assert [row["card_id"] for row in found["card"].rows] == ["b", "a"]
+        assert [row["name"] for row in found["slot"].rows] == ["one"]
+        assert list(found["label"].rows) == []
+        assert {rows.as_of_position for rows in found.values()} == {1}
+        assert await storage.get_rows_of({}) == {}
+
+    async def test_rows_of_several_tables_are_never_of_two_moments(self, storage: Storage) -> None:
+        """While rows of two tables change together, no reader sees one new and one old."""
+
+        async def change() -> None:
+            for number in range(40):
+                row = slot("one", stream=f"run-{number}")
+                card_row = card("a", rank=number)
+                await storage.append(
+                    [], [PutRow(table="card", row=card_row), PutRow(table="slot", row=row)]
+                )
+                await next_turn()
+
+        async def read() -> None:
+            while not changing.done():
+                found = await storage.get_rows_of({"card": [("a",)], "slot": [("one",)]})
+                for card_row, slot_row in zip(found["card"].rows, found["slot"].rows, strict=True):
+                    assert slot_row["stream"] == f"run-{card_row['rank']}"
+                await next_turn()
+
+        async with asyncio.TaskGroup() as group:
+            changing = group.create_task(change())
+            group.create_task(read())
 
     async def test_many_rows_are_fetched_at_once(self, storage: Storage) -> None:
         """A list on a screen may ask for a thousand rows."""

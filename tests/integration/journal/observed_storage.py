@@ -42,6 +42,12 @@ class ObservedStorage:
         self.rows_read += len(found.rows)
         return found
 
+    async def get_rows_of(self, wanted: Mapping[str, Sequence[Key]]) -> Mapping[str, Rows]:
+        """Count the rows that are given out."""
+        found = await self._storage.get_rows_of(wanted)
+        self.rows_read += sum(len(rows.rows) for rows in found.values())
+        return found
+
     async def list_rows(
         self,
         table: str,
