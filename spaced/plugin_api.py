@@ -42,6 +42,7 @@ from spaced.runtime.protocol import AgentRuntime, RuntimeFactory, RuntimeService
 from spaced.storage.checks import (
     check_append,
     check_listing,
+    check_search,
     declared,
     size_of,
     streams_of_rows,
@@ -134,6 +135,7 @@ __all__ = [
     "UnusableQuery",
     "check_append",
     "check_listing",
+    "check_search",
     "declared",
     "from_rfc3339",
     "hookimpl",

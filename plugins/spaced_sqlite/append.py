@@ -98,11 +98,11 @@ class EventLog:
 
         Raises:
             ConflictingWrite: a stream or a key is not as expected.
-            StreamPurged: a stream is fenced.
+            StreamPurged: a stream, or one that a row belongs to, is fenced.
         """
         # All versions are looked at before anything is written, so that a refusal is cheap.
         streams = [self._checked_stream(write) for write in writes]
-        for stream_name in streams_of_rows(rows) - {write.stream for write in writes}:
+        for stream_name in sorted(streams_of_rows(rows) - {write.stream for write in writes}):
             self._refuse_fenced(stream_name)
         events: list[RecordedEvent] = []
         for write, stream in zip(writes, streams, strict=True):

@@ -2,11 +2,11 @@
 
 Each declaration is kept in the file beside its table. Other indexes, and new columns that may be
 null, are made in place. For any other change a *derived* table is made anew, empty: it is listed as
-unfilled until it was rebuilt. An *own* table cannot be rebuilt, so such a change is refused. A
-table that is no longer declared is left alone, for the version that knows it.
+unfilled until the core says that it was rebuilt. An *own* table cannot be rebuilt, so such a change
+is refused. A table that is no longer declared is left alone, for the version that knows it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,6 +14,7 @@ import msgspec
 from sqlite_utils import Database
 
 from spaced.plugin_api import StorageRefused, Table
+from spaced_sqlite.append import EventLog
 from spaced_sqlite.driver import sqlite3
 from spaced_sqlite.row_tables import (
     RowTable,
@@ -50,9 +51,10 @@ def unfilled_tables(conn: sqlite3.Connection) -> Sequence[str]:
     return [str(name) for (name,) in conn.execute(QUERIES["unfilled_tables"])]
 
 
-def mark_filled(conn: sqlite3.Connection, tables: Iterable[str]) -> None:
-    """Take derived tables off the list of those that wait for their rebuild."""
-    conn.executemany(QUERIES["mark_filled"], [{"name": name} for name in tables])
+def mark_filled(event_log: EventLog, tables: Sequence[str]) -> None:
+    """Take derived tables off the list of those that wait for their rebuild, all or none."""
+    with event_log.transaction():
+        event_log.conn.executemany(QUERIES["mark_filled"], [{"name": name} for name in tables])
 
 
 def _declarations(conn: sqlite3.Connection) -> Mapping[str, Table]:

@@ -29,6 +29,7 @@ from spaced.plugin_api import (
     StreamWrite,
     check_append,
     check_listing,
+    check_search,
     declared,
 )
 from spaced_sqlite import event_reads, purge, row_reads
@@ -160,9 +161,7 @@ class SqliteStorage:
     ) -> Hits:
         """Find rows whose indexed texts together hold every word of a query."""
         row_table = self._table(table)
-        if not row_table.has_words:
-            raise ValueError(f"table {table!r} has no text columns")
-        check_listing(row_table.declared, where=where)
+        check_search(row_table.declared, where=where)
         return await self._readers.read(
             lambda reader: row_reads.search(
                 reader, row_table, query, where=where or {}, limit=limit
@@ -208,7 +207,7 @@ class SqliteStorage:
         """Note that these derived tables hold all their rows again."""
         self._check_open()
         names = [declared(self._declared, name).name for name in tables]
-        await asyncio.shield(self._writer.run(lambda event_log: mark_filled(event_log.conn, names)))
+        await asyncio.shield(self._writer.run(lambda event_log: mark_filled(event_log, names)))
 
     async def describe(self) -> StorageReport:
         """Return facts for `spaced status` and `spaced doctor`."""

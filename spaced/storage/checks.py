@@ -53,7 +53,7 @@ def check_listing(
     order: str | None = None,
     after: Row | None = None,
 ) -> None:
-    """Refuse a listing or a search that the table's declaration does not allow.
+    """Refuse a listing that the table's declaration does not allow.
 
     Raises:
         ValueError: a column or an index is not declared, or `after` is of another listing.
@@ -71,6 +71,17 @@ def check_listing(
         raise ValueError(f"the row to go on from lacks {missing} of table {table.name!r}")
     if any(after[name] != value for name, value in (where or {}).items() if name in after):
         raise ValueError(f"the row to go on from is of another listing of table {table.name!r}")
+
+
+def check_search(table: Table, *, where: Mapping[str, Scalar] | None = None) -> None:
+    """Refuse a search that the table's declaration does not allow.
+
+    Raises:
+        ValueError: the table has no texts to search in, or a column is not declared.
+    """
+    if not table.text_columns:
+        raise ValueError(f"table {table.name!r} has no text columns")
+    check_listing(table, where=where)
 
 
 def declared(tables: Mapping[str, Table], name: str) -> Table:

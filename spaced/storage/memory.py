@@ -39,7 +39,13 @@ from spaced.log.table import (
     Table,
 )
 from spaced.storage import protocol
-from spaced.storage.checks import check_append, check_listing, declared, streams_of_rows
+from spaced.storage.checks import (
+    check_append,
+    check_listing,
+    check_search,
+    declared,
+    streams_of_rows,
+)
 from spaced.storage.protocol import Appended, BlobId, Hits, Rows, StreamHead
 
 log = logging.getLogger(__name__)
@@ -247,7 +253,7 @@ class MemoryStorage:
         self, table: str, query: str, *, where: Mapping[str, Scalar] | None = None, limit: int
     ) -> Hits:
         """Find rows that hold every word of a query, newest indexed first."""
-        check_listing(declared(self._tables, table), where=where)
+        check_search(declared(self._tables, table), where=where)
         wanted = _words_of(query)
         if not wanted:
             raise errors.UnusableQuery(f"{query!r} holds no word to search for")

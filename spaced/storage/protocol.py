@@ -170,6 +170,8 @@ class Storage(Protocol):
     async def get_rows(self, table: str, keys: Sequence[Key]) -> Rows:
         """Return the rows that exist among these keys, in the order of the keys.
 
+        A key that is given twice has its row in the answer twice.
+
         Raises:
             ValueError: the table is not declared.
         """
@@ -198,8 +200,8 @@ class Storage(Protocol):
             table: its declared name.
             where: columns and the values they must equal (`None` matches null).
             order: the name of a declared index; without one rows follow their keys, ascending.
-            after: the last row of the page before, so one that matches `where`; only its ordered
-                and key columns are looked at.
+            after: the last row of the page before, so one of the same listing. It must have the
+                ordered and key columns, and match `where` in every column that it has.
             limit: the most rows to return.
 
         Raises:
@@ -212,12 +214,15 @@ class Storage(Protocol):
     ) -> Hits:
         """Find rows whose indexed texts together hold every word of a query.
 
-        Words are runs of letters and digits (`_` separates), case-folded; of a long one the first
-        64 characters count. A word with a trailing `*` matches beginnings. What counts as best
-        first is the storage's to say.
+        A word is a run of letters and digits, case-folded; everything else separates, `_` too. Of
+        a longer word only the first 64 characters count, in texts and in queries. Words are
+        distinct: how often and where a text holds one, or a query names it, makes no difference. A
+        word of the query with a trailing `*` matches beginnings. What counts as best first is the
+        storage's to say.
 
         Raises:
             UnusableQuery: the query holds no word.
+            ValueError: a table or column is not declared, or the table has no text columns.
         """
         ...
 

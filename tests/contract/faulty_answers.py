@@ -103,6 +103,20 @@ class ForgetsTheFence(MemoryStorage):
         self._disk.fenced.discard(stream)
 
 
+class FencesNoRows(MemoryStorage):
+    """Looks for the fence only where events are written."""
+
+    async def append(
+        self, writes: Sequence[StreamWrite], rows: Sequence[RowWrite] = (), *, bulk: bool = False
+    ) -> Appended:
+        fenced = self._disk.fenced
+        self._disk.fenced = fenced & {write.stream for write in writes}
+        try:
+            return await super().append(writes, rows, bulk=bulk)
+        finally:
+            self._disk.fenced = fenced
+
+
 class ForgetsTheFenceInTheNextLife(MemoryStorage):
     """Keeps its fences in the process only."""
 
@@ -255,6 +269,13 @@ class FetchesRowsInItsOwnOrder(MemoryStorage):
         return await super().get_rows(table, sorted(keys))
 
 
+class GivesEachRowOnce(MemoryStorage):
+    """Answers a key that is given twice as if it were given once."""
+
+    async def get_rows(self, table: str, keys: Sequence[Key]) -> Rows:
+        return await super().get_rows(table, list(dict.fromkeys(keys)))
+
+
 class ReadsTablesAtTwoMoments(MemoryStorage):
     """Lets others write between two tables of one read."""
 
@@ -319,6 +340,24 @@ class WritesABackupOverWhatIsThere(MemoryStorage):
     async def backup(self, target: Path) -> None:
         rmtree(target, ignore_errors=True)
         await super().backup(target)
+
+
+class TakesABulkAppendForARebuild(MemoryStorage):
+    """Guesses when a table is whole again."""
+
+    async def append(
+        self, writes: Sequence[StreamWrite], rows: Sequence[RowWrite] = (), *, bulk: bool = False
+    ) -> Appended:
+        if bulk:
+            self._disk.unfilled -= {write.table for write in rows}
+        return await super().append(writes, rows, bulk=bulk)
+
+
+class NeverMarksATable(MemoryStorage):
+    """Lists a table as unfilled for ever."""
+
+    async def mark_filled(self, tables: Sequence[str]) -> None:
+        """Do nothing."""
 
 
 class AnswersAfterItsClose(MemoryStorage):

@@ -114,13 +114,29 @@ class LifecyclePromises(StorageFixtures):
         assert not (await changed.search("card", "word", limit=1)).keys
         assert list((await changed.describe()).unfilled_tables) == ["card"]
 
-        again = await harness.reopen(changed)
+        again = await harness.reopen(await harness.crash(changed))
+        assert not (await again.list_rows("card")).rows
         assert list((await again.describe()).unfilled_tables) == ["card"]
 
         await again.mark_filled(["card"])
         assert list((await again.describe()).unfilled_tables) == []
         crashed = await harness.crash(again)
         assert list((await crashed.describe()).unfilled_tables) == []
+        reopened = await harness.reopen(again)
+        assert list((await reopened.describe()).unfilled_tables) == []
+
+    async def test_rows_alone_do_not_fill_a_table(
+        self, storage: Storage, harness: StorageHarness
+    ) -> None:
+        """Only the core knows when all rows are there again, however they are written."""
+        await storage.append([start("run-1")])
+        changed = await harness.reopen(storage, [replace(CARD, text_columns=("content",))])
+        await changed.append([], [put_card("a")])
+        await changed.append([], [put_card("b")], bulk=True)
+        assert list((await changed.describe()).unfilled_tables) == ["card"]
+        again = await harness.reopen(changed)
+        assert len((await again.list_rows("card")).rows) == 2
+        assert list((await again.describe()).unfilled_tables) == ["card"]
 
     async def test_a_derived_table_that_is_new_on_an_old_log_waits_too(
         self, storage: Storage, harness: StorageHarness
@@ -156,10 +172,15 @@ class LifecyclePromises(StorageFixtures):
         assert len((await back.search("card", "word", limit=1)).keys) == 1
         assert list((await back.describe()).unfilled_tables) == []
 
-    async def test_an_unknown_table_cannot_be_marked(self, storage: Storage) -> None:
-        """It is a mistake of the caller."""
-        with pytest.raises(ValueError, match="no table"):
-            await storage.mark_filled(["nothing"])
+    async def test_an_unknown_table_cannot_be_marked(
+        self, storage: Storage, harness: StorageHarness
+    ) -> None:
+        """It is a mistake of the caller, and nothing else of the call is done."""
+        await storage.append([start("run-1")])
+        changed = await harness.reopen(storage, [replace(CARD, text_columns=("content",))])
+        with pytest.raises(ValueError):
+            await changed.mark_filled(["card", "nothing"])
+        assert list((await changed.describe()).unfilled_tables) == ["card"]
 
     async def test_a_storage_describes_itself(self, storage: Storage) -> None:
         """What a person sees in `spaced status`: the engine, where it lies, and how large it is."""

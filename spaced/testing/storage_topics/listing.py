@@ -158,17 +158,32 @@ class ListingPromises(StorageFixtures):
         """With a `ValueError`, and in every storage alike: it is a mistake of the caller."""
         row = card("a", board="main")
         without_rank = {name: value for name, value in row.items() if name != "rank"}
+        without_key = {name: value for name, value in row.items() if name != "card_id"}
         wrong: list[dict[str, Any]] = [
             {"table": "nothing"},
             {"table": "card", "order": "nothing"},
             {"table": "card", "where": {"nothing": 1}},
+            {"table": "card", "where": {"content": "word"}},
             {"table": "card", "order": "by_board", "after": without_rank},
+            {"table": "card", "after": without_key},
             {"table": "card", "where": {"board": "side"}, "after": row},
+            {"table": "card", "where": {"done_at": 1}, "after": row},
         ]
         for arguments in wrong:
             with pytest.raises(ValueError):
                 await storage.list_rows(**arguments)
                 pytest.fail(f"{arguments} was answered")
+
+    async def test_a_page_goes_on_from_ordered_and_key_columns_alone(
+        self, storage: Storage
+    ) -> None:
+        """A place in a list can be kept without the whole row."""
+        await fill(storage)
+        where = {"board": "side"}
+        rows = (await storage.list_rows("card", where=where, order="latest")).rows
+        place = {name: rows[2][name] for name in ("rank", "title", "card_id")}
+        page = await storage.list_rows("card", where=where, order="latest", after=place)
+        assert ids(page.rows) == ids(rows[3:])
 
     async def test_other_reads_that_nothing_declares_are_refused(self, storage: Storage) -> None:
         """The same holds for keys, for search, and for items of no session."""
@@ -178,5 +193,7 @@ class ListingPromises(StorageFixtures):
             await storage.search("nothing", "word", limit=1)
         with pytest.raises(ValueError):
             await storage.search("card", "word", where={"nothing": 1}, limit=1)
+        with pytest.raises(ValueError):
+            await storage.search("slot", "word", limit=1)
         with pytest.raises(ValueError):
             await storage.read_stream("run-1", item_ids=["item"])

@@ -159,10 +159,24 @@ class PurgePromises(StorageFixtures):
         after_hole = await storage.read_all(after=6, limit=EVERYTHING)
         assert [e.stream for e in after_hole] == ["run-4", "run-4", "run-5", "run-5"]
 
-    async def test_a_purged_stream_takes_no_rows_either(self, storage: Storage) -> None:
+    async def test_a_purged_stream_takes_no_rows_either(
+        self, storage: Storage, harness: StorageHarness
+    ) -> None:
         """A late write of rows alone would leave what no later purge is asked to remove."""
         await two_runs(storage)
         await storage.purge("run-1")
-        with pytest.raises(StreamPurged):
-            await storage.append([], [put_card("late", stream="run-1")])
-        assert not (await storage.get_rows("card", [("late",)])).rows
+        await storage.purge("never-was")
+        reopened = await harness.reopen(storage)
+        late: list[RowWrite] = [
+            put_card("late", stream="run-1"),
+            put_card("late", stream="never-was"),
+            InsertRow(table="slot", row=slot("late", stream="run-1")),
+        ]
+        for row in late:
+            with pytest.raises(StreamPurged):
+                await reopened.append([], [put_card("fine", stream="run-2"), row])
+            with pytest.raises(StreamPurged):
+                await reopened.append([write("run-2", 2, event())], [row])
+        assert not (await reopened.get_rows("card", [("late",), ("fine",)])).rows
+        assert not (await reopened.get_rows("slot", [("late",)])).rows
+        assert len(await reopened.read_stream("run-2")) == 2

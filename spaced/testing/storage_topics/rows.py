@@ -163,6 +163,13 @@ class RowPromises(StorageFixtures):
         assert [(row["owner"], row["number"]) for row in found] == [("a", 3), ("a", 1)]
         assert list((await storage.get_rows("label", [])).rows) == []
 
+    async def test_a_key_that_is_given_twice_has_its_row_twice(self, storage: Storage) -> None:
+        """So the answer can be laid beside the question."""
+        await storage.append([], [put_card("a"), put_card("b")])
+        keys = [("b",), ("a",), ("none",), ("b",), ("none",)]
+        found = (await storage.get_rows("card", keys)).rows
+        assert [row["card_id"] for row in found] == ["b", "a", "b"]
+
     async def test_rows_of_several_tables_are_fetched_as_of_one_position(
         self, storage: Storage
     ) -> None:

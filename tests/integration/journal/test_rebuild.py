@@ -1,6 +1,7 @@
 """Rebuilding heals every row and every word, and never touches a log."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -14,7 +15,7 @@ from spaced.errors import ConflictingWrite
 from spaced.log.fold import fold_stream
 from spaced.log.read_models.catalogue import OPEN_TAIL, READ_MODELS, TABLES
 from spaced.log.record import StreamWrite
-from spaced.log.table import DeleteRow, PutRow, Row, RowWrite
+from spaced.log.table import Column, DeleteRow, PutRow, Row, RowWrite
 from spaced.storage.protocol import Appended, Storage
 from spaced.testing.samples import event
 from spaced.testing.storage_harness import StorageHarness
@@ -279,6 +280,66 @@ async def test_a_rebuild_refuses_when_a_stream_moved_before_its_rows_were_writte
     assert (await derived_rows(storage))["session", ("run",)] == wrong
     await rebuild(storage)
     assert await findings(storage) == []
+
+
+class _MarksNoted(ObservedStorage):
+    """Notes what was done after the tables were marked, and which they were."""
+
+    def __init__(self, storage: Storage) -> None:
+        super().__init__(storage)
+        self.calls: list[str] = []
+        self.marked: list[str] = []
+
+    async def append(
+        self, writes: Sequence[StreamWrite], rows: Sequence[RowWrite] = (), *, bulk: bool = False
+    ) -> Appended:
+        self.calls.append("append")
+        return await self._storage.append(writes, rows, bulk=bulk)
+
+    async def mark_filled(self, tables: Sequence[str]) -> None:
+        self.calls.append("mark_filled")
+        self.marked += tables
+        await self._storage.mark_filled(tables)
+
+
+async def test_a_rebuild_marks_every_derived_table_once_and_last(
+    storage: Storage, journal: Journal
+) -> None:
+    """Whoever is told that a table is whole finds all rows in it."""
+    await begin_chat(storage, journal, "run", item("a"))
+    noted = _MarksNoted(storage)
+
+    await rebuild(cast("Storage", noted))
+
+    derived = [table.name for table in TABLES.values() if table.role == "derived"]
+    assert sorted(noted.marked) == sorted(derived)
+    assert noted.calls.index("mark_filled") == len(noted.calls) - 1 > 0
+
+
+async def test_changed_tables_are_listed_until_a_rebuild_is_done(
+    storage: Storage, journal: Journal, harness: StorageHarness
+) -> None:
+    """One that was refused on the way leaves them listed."""
+    await begin_chat(storage, journal, "run", item("a", "alpha"))
+    rows = await derived_rows(storage)
+    changed = [
+        replace(table, columns=(*table.columns, Column(name="more", required=False)))
+        if table.role == "derived"
+        else table
+        for table in TABLES.values()
+    ]
+    back = await harness.reopen(await harness.reopen(storage, changed), tuple(TABLES.values()))
+    derived = sorted(model.table.name for model in READ_MODELS)
+    assert sorted((await back.describe()).unfilled_tables) == derived
+
+    with pytest.raises(ConflictingWrite):
+        await rebuild(cast("Storage", _MovedBeforeWriting(back)))
+    assert sorted((await back.describe()).unfilled_tables) == derived
+
+    await rebuild(back)
+    assert list((await back.describe()).unfilled_tables) == []
+    assert (await derived_rows(back)).keys() == rows.keys()
+    assert list((await (await harness.crash(back)).describe()).unfilled_tables) == []
 
 
 @settings(

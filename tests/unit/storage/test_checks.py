@@ -89,6 +89,12 @@ def test_half_a_character_in_a_name_is_refused(place: str) -> None:
         check_append([write(stream, 0, new)], [], TABLES)
 
 
+def test_a_key_at_the_edge_of_what_a_database_holds_is_allowed() -> None:
+    """64 bits, with a sign, and any whole character."""
+    for key in (("😀", 2**63 - 1), ("", -(2**63))):
+        check_append([], [DeleteRow(table="label", key=key)], TABLES)
+
+
 @pytest.mark.parametrize("part", ["half \ud83d", 2**63, -(2**63) - 1])
 def test_a_key_that_no_database_can_hold_is_refused(part: str | int) -> None:
     """Also where a row is only to be removed."""
