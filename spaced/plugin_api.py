@@ -41,6 +41,7 @@ from spaced.log.table import (
 from spaced.runtime.protocol import AgentRuntime, RuntimeFactory, RuntimeServices
 from spaced.storage.checks import (
     check_append,
+    check_keys,
     check_listing,
     check_search,
     declared,
@@ -134,6 +135,7 @@ __all__ = [
     "UnknownBlob",
     "UnusableQuery",
     "check_append",
+    "check_keys",
     "check_listing",
     "check_search",
     "declared",

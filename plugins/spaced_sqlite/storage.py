@@ -28,6 +28,7 @@ from spaced.plugin_api import (
     StreamHead,
     StreamWrite,
     check_append,
+    check_keys,
     check_listing,
     check_search,
     declared,
@@ -136,6 +137,8 @@ class SqliteStorage:
     async def get_rows_of(self, wanted: Mapping[str, Sequence[Key]]) -> Mapping[str, Rows]:
         """Return rows of several tables as of one position."""
         row_tables = [(self._table(name), keys) for name, keys in wanted.items()]
+        for row_table, keys in row_tables:
+            check_keys(row_table.declared, keys)
         return await self._readers.read(lambda reader: row_reads.get_rows(reader, row_tables))
 
     async def list_rows(

@@ -9,6 +9,7 @@ from spaced.log.table import (
     STREAM_COLUMN,
     DeleteRow,
     InsertRow,
+    Key,
     PutRow,
     Row,
     RowWrite,
@@ -56,8 +57,11 @@ def check_listing(
     """Refuse a listing that the table's declaration does not allow.
 
     Raises:
-        ValueError: a column or an index is not declared, or `after` is of another listing.
+        ValueError: a column or an index is not declared, `after` is of another listing, or no
+            database can hold a value that is asked for.
     """
+    if not all(map(_is_storable, [*(where or {}).values(), *(after or {}).values()])):
+        raise ValueError(f"a listing of table {table.name!r} asks for what cannot be there")
     unknown = sorted(set(where or ()) - {column.name for column in table.columns})
     if unknown:
         raise ValueError(f"table {table.name!r} has no such column: {unknown}")
@@ -71,6 +75,17 @@ def check_listing(
         raise ValueError(f"the row to go on from lacks {missing} of table {table.name!r}")
     if any(after[name] != value for name, value in (where or {}).items() if name in after):
         raise ValueError(f"the row to go on from is of another listing of table {table.name!r}")
+
+
+def check_keys(table: Table, keys: Sequence[Key]) -> None:
+    """Refuse keys that no row of the table can have.
+
+    Raises:
+        ValueError: a key has too few or too many parts, or one that no database can hold.
+    """
+    for key in keys:
+        if len(key) != len(table.key) or not all(map(_is_storable, key)):
+            raise ValueError(f"{key!r} is no key of table {table.name!r}")
 
 
 def check_search(table: Table, *, where: Mapping[str, Scalar] | None = None) -> None:
@@ -127,14 +142,15 @@ def _check_row(write: RowWrite, tables: Mapping[str, Table]) -> None:
     table = declared(tables, write.table)
     match write:
         case DeleteRow(key=key):
-            if len(key) != len(table.key) or not all(map(_is_storable, key)):
-                raise ValueError(f"{key!r} is no key of table {table.name!r}")
+            check_keys(table, [key])
         case PutRow(row=row, text=text) | InsertRow(row=row, text=text):
             _check_values(table, row)
             if not set(text or ()) <= set(table.text_columns):
                 raise ValueError(
                     f"table {table.name!r} has no such text column: {sorted(text or ())}"
                 )
+            if not all(map(_is_storable, (text or {}).values())):
+                raise ValueError(f"a text for table {table.name!r} is no text")
         case _:
             assert_never(write)
 
@@ -156,6 +172,8 @@ def _check_values(table: Table, row: Row) -> None:
 def _check_names(write: StreamWrite) -> None:
     names = [write.stream]
     for event in write.events:
+        if not _is_storable(event.created_at):
+            raise ValueError(f"an event of {write.stream!r} happened at {event.created_at}")
         names += [event.kind, event.session_id or "", event.item_id or ""]
     if not _is_storable("".join(names)):
         raise ValueError(f"a name in an append to {write.stream!r} is no text: {names!r}")

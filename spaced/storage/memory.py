@@ -41,6 +41,7 @@ from spaced.log.table import (
 from spaced.storage import protocol
 from spaced.storage.checks import (
     check_append,
+    check_keys,
     check_listing,
     check_search,
     declared,
@@ -224,7 +225,8 @@ class MemoryStorage:
 
     async def get_rows(self, table: str, keys: Sequence[Key]) -> Rows:
         """Return the rows that exist among these keys."""
-        entries = self._disk.entries[declared(self._tables, table).name]
+        check_keys(declared(self._tables, table), keys)
+        entries = self._disk.entries[table]
         rows = [dict(entries[key].row) for key in keys if key in entries]
         return Rows(rows=rows, as_of_position=self._disk.position)
 

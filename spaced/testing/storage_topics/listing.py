@@ -167,6 +167,9 @@ class ListingPromises(StorageFixtures):
             {"table": "card", "order": "by_board", "after": without_rank},
             {"table": "card", "after": without_key},
             {"table": "card", "where": {"board": "side"}, "after": row},
+            {"table": "card", "where": {"rank": 2**63}},
+            {"table": "card", "where": {"board": "half \ud83d"}},
+            {"table": "card", "after": {**row, "card_id": "half \ud83d"}},
             {"table": "card", "where": {"done_at": 1}, "after": row},
         ]
         for arguments in wrong:
@@ -189,6 +192,11 @@ class ListingPromises(StorageFixtures):
         """The same holds for keys, for search, and for items of no session."""
         with pytest.raises(ValueError):
             await storage.get_rows("nothing", [("a",)])
+        for key in (("a", 1), (), ("half \ud83d",)):
+            with pytest.raises(ValueError):
+                await storage.get_rows("card", [key])
+        with pytest.raises(ValueError):
+            await storage.get_rows("label", [("a", 2**63)])
         with pytest.raises(ValueError):
             await storage.search("nothing", "word", limit=1)
         with pytest.raises(ValueError):

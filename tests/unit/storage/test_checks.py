@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from spaced.clock import Timestamp
 from spaced.errors import AppendTooLarge
 from spaced.log.table import DeleteRow, InsertRow, PutRow, RowWrite
 from spaced.storage.checks import check_append, size_of
@@ -102,3 +103,18 @@ def test_a_key_that_no_database_can_hold_is_refused(part: str | int) -> None:
 
     with pytest.raises(ValueError, match="no key"):
         check_append([], [DeleteRow(table="label", key=key)], TABLES)
+
+
+@pytest.mark.parametrize("moment", [2**63, -(2**63) - 1])
+def test_a_time_that_no_database_can_hold_is_refused(moment: int) -> None:
+    """A client's wrong unit costs a sentence and not a crash."""
+    late = msgspec.structs.replace(event(), created_at=Timestamp(moment))
+
+    with pytest.raises(ValueError, match="happened at"):
+        check_append([write("run-1", 0, late)], [], TABLES)
+
+
+def test_half_a_character_in_a_text_to_index_is_refused() -> None:
+    """Texts pass one door before they get here; this is the net below it."""
+    with pytest.raises(ValueError, match="no text"):
+        check_append([], [put_card("a", content="half \ud83d")], TABLES)
