@@ -78,7 +78,7 @@ class EventCodec:
             # The encoder writes NaN and infinity as null; only a body with a null can hide one.
             if b"null" in body:
                 _refuse_non_finite(fields)
-            if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
+            if _may_be_deep(body):
                 _refuse_deep(fields)
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
             raise InvalidBody(f"a {event.kind!r} event cannot be stored: {error}") from error
@@ -94,6 +94,9 @@ class EventCodec:
         if reader is None:
             return None
         try:
+            # Asked here too: how deep is too deep must not depend on the interpreter's own limit.
+            if _may_be_deep(body):
+                _refuse_deep(msgspec.json.decode(body))
             return reader(body)
         except _UNREADABLE as error:
             raise InvalidBody(f"a {kind!r} event cannot be read: {error}") from error
@@ -112,6 +115,11 @@ def _refuse_non_finite(value: object) -> None:
     if isinstance(value, (list, tuple)):
         for part in value:
             _refuse_non_finite(part)
+
+
+def _may_be_deep(body: bytes) -> bool:
+    """Tell cheaply whether a closer look is needed; brackets inside texts count here too."""
+    return body.count(b"[") + body.count(b"{") > MAX_DEPTH
 
 
 def _refuse_deep(value: object) -> None:

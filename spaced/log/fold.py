@@ -50,8 +50,6 @@ class StreamFold:
                     self._apply(fact)
             except (CorruptStream, InvalidBody) as error:
                 self._stop(recorded, str(error))
-            except RecursionError:
-                self._stop(recorded, "its body nests too deeply")
 
     def row(self, table: str, key: Key) -> Row | None:
         """Return a folded row."""
