@@ -37,9 +37,13 @@ bench: $(READY)
 wheel: $(READY)
 	$(BIN)/python -m tests.end_to_end.wheel_smoke
 
-demo run:
-	@echo "make $@: the daemon and its command line are not part of this version yet; 'make test' and 'make bench' are." >&2
-	@exit 1
+NOT_YET = echo "make $@: the daemon and its command line are not part of this version yet; 'make test' and 'make bench' are." >&2; exit 1
+
+demo:
+	@$(NOT_YET)
+
+run:
+	@$(NOT_YET)
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
