@@ -138,7 +138,7 @@ class UnknownBlob(StorageError):
     """No blob has this id."""
 
     code = "unknown-blob"
-    remedy = "It was reclaimed or never stored; `spaced doctor` lists what names missing blobs."
+    remedy = "It was reclaimed or never stored; a backup that is older may still hold it."
 
     def __init__(self, blob_id: str) -> None:
         super().__init__(f"there is no blob {blob_id!r}")

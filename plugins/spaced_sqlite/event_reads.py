@@ -22,7 +22,7 @@ def read_stream(
     query = QUERIES["stream_events" if session_id is None else "session_events"]
     parameters |= {"after": after, "limit": _limit(limit)}
     rows = reader.conn.execute(query, parameters).fetchall()
-    return _events_of_stream(reader, stream, rows)
+    return _events(reader, rows)
 
 
 def read_items(
@@ -46,7 +46,7 @@ def read_items(
         for item in dict.fromkeys(item_ids):
             rows += reader.conn.execute(query, {**parameters, "item": item}).fetchall()
     rows.sort(key=lambda row: row[2])
-    return _events_of_stream(reader, stream, rows if limit is None else rows[:limit])
+    return _events(reader, rows if limit is None else rows[:limit])
 
 
 def read_all(
@@ -60,6 +60,16 @@ def read_all(
         parameters["kinds"] = msgspec.json.encode(numbers).decode()  # type: ignore[assignment]
         query = "log_events_of_kinds"
     rows = reader.conn.execute(QUERIES[query], parameters).fetchall()
+    return _events(reader, rows)
+
+
+def list_streams(reader: Reader, *, after: str, limit: int) -> Sequence[StreamHead]:
+    """Return streams that hold events, by name."""
+    rows = reader.conn.execute(QUERIES["streams"], {"after": after, "limit": limit}).fetchall()
+    return [StreamHead(stream=name, version=version) for name, version in rows]
+
+
+def _events(reader: Reader, rows: Iterable[_EventRow]) -> list[RecordedEvent]:
     names = reader.names
     return [
         RecordedEvent(
@@ -74,32 +84,6 @@ def read_all(
             item_id=item,
         )
         for position, stream, version, kind, body, created_at, recorded_at, session, item in rows
-    ]
-
-
-def list_streams(reader: Reader, *, after: str, limit: int) -> Sequence[StreamHead]:
-    """Return streams that hold events, by name."""
-    rows = reader.conn.execute(QUERIES["streams"], {"after": after, "limit": limit}).fetchall()
-    return [StreamHead(stream=name, version=version) for name, version in rows]
-
-
-def _events_of_stream(
-    reader: Reader, stream: str, rows: Iterable[_EventRow]
-) -> list[RecordedEvent]:
-    names = reader.names
-    return [
-        RecordedEvent(
-            stream=stream,
-            version=version,
-            position=position,
-            kind=names[kind],
-            body=body,
-            created_at=created_at,
-            recorded_at=recorded_at,
-            session_id=None if session is None else names[session],
-            item_id=item,
-        )
-        for position, _, version, kind, body, created_at, recorded_at, session, item in rows
     ]
 
 
