@@ -4,6 +4,7 @@ Times are whole milliseconds since the Unix epoch, UTC; on the wire and in store
 RFC 3339 strings with milliseconds. Time describes events, it never orders them.
 """
 
+import asyncio
 import re
 from datetime import UTC, datetime, timedelta
 from time import time_ns
@@ -23,10 +24,14 @@ _RFC3339 = re.compile(
 
 
 class Clock(Protocol):
-    """Tells the time; tests bring one that they move by hand."""
+    """Tells the time and waits; tests bring one that they move by hand."""
 
     def now(self) -> Timestamp:
         """Return the current time."""
+        ...
+
+    async def sleep(self, milliseconds: int) -> None:
+        """Return when this much time has passed, whatever becomes of `now` meanwhile."""
         ...
 
 
@@ -36,6 +41,10 @@ class SystemClock:
     def now(self) -> Timestamp:
         """Return the current time of the machine."""
         return Timestamp(time_ns() // 1_000_000)
+
+    async def sleep(self, milliseconds: int) -> None:
+        """Wait on the machine's steady time, which no adjustment of the clock touches."""
+        await asyncio.sleep(milliseconds / 1000)  # noqa: TID251 - this is the injected clock
 
 
 def to_rfc3339(moment: Timestamp) -> str:

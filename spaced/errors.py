@@ -157,3 +157,101 @@ class PluginProblem(SpacedError):
 
     code = "plugin-problem"
     remedy = "Run `spaced plugins` to see what was loaded from where."
+
+
+class RuntimeProblem(SpacedError):
+    """An agent cannot be started, reached or understood."""
+
+    code = "runtime-problem"
+    remedy = "Check the profile's command and login; `spaced profiles probe` shows what is missing."
+
+
+class SpawnRefused(RuntimeProblem):
+    """A process cannot be started as it was asked for."""
+
+    code = "spawn-refused"
+    remedy = "Check that the command is an absolute path to a program and that the folder exists."
+
+
+class ChildGone(RuntimeProblem):
+    """A child process no longer reads what is written to it."""
+
+    code = "child-gone"
+    remedy = "Prompt again; a new process is started for it."
+
+
+class LineTooLong(RuntimeProblem):
+    """A child process wrote a line without an end."""
+
+    code = "line-too-long"
+    remedy = "Report this to the author of the agent; the daemon is not affected."
+
+
+class InvalidRule(SpacedError):
+    """A permission rule cannot be read."""
+
+    code = "invalid-rule"
+    remedy = 'Write rules as {"tool_kind": "execute", "pattern": "git *", "decision": "allow"}.'
+
+
+class InvalidProfile(SpacedError):
+    """A profile could not serve any session as it is written."""
+
+    code = "invalid-profile"
+    remedy = "Correct what the message names; nothing was changed."
+
+
+class UnknownProfile(SpacedError):
+    """No profile has this id, or it was deleted."""
+
+    code = "unknown-profile"
+    remedy = "List the profiles to see which there are."
+
+    def __init__(self, profile_id: str) -> None:
+        super().__init__(f"there is no profile {profile_id!r}")
+        self.profile_id = profile_id
+
+
+class ProfileExists(SpacedError):
+    """The id of a new profile is taken: by another profile, a deleted one, or something else.
+
+    Attributes:
+        fields: in which the profile of that id differs; empty if it is none that can be compared.
+    """
+
+    code = "profile-exists"
+    remedy = "Change that profile, or create the new one under another id."
+
+    def __init__(self, profile_id: str, why: str, *, fields: tuple[str, ...] = ()) -> None:
+        super().__init__(f"the id {profile_id!r} is taken {why}")
+        self.profile_id = profile_id
+        self.fields = fields
+
+
+class StaleRevision(SpacedError):
+    """A profile was changed since the caller read it.
+
+    Attributes:
+        revision: the one that the profile is at now.
+    """
+
+    code = "stale-revision"
+    remedy = "Read it again, look at what has changed, and send your change for the new revision."
+
+    def __init__(self, profile_id: str, *, expected: int, revision: int) -> None:
+        super().__init__(f"profile {profile_id!r} is at revision {revision}, not at {expected}")
+        self.profile_id = profile_id
+        self.expected = expected
+        self.revision = revision
+
+
+class ProfileInUse(SpacedError):
+    """Sessions use the profile, so it cannot be deleted."""
+
+    code = "profile-in-use"
+    remedy = "Disable it instead: it takes no new sessions then, and those that use it stay as is."
+
+    def __init__(self, profile_id: str, session_id: str) -> None:
+        super().__init__(f"profile {profile_id!r} is used by session {session_id!r}")
+        self.profile_id = profile_id
+        self.session_id = session_id

@@ -10,10 +10,20 @@ from tests.architecture.repository import python_files, tree
 def _sleeps(path: Path) -> Iterator[str]:
     for node in ast.walk(tree(path)):
         match node:
+            case ast.Call(func=ast.Attribute(attr="sleep", value=value)) if _is_clock(value):
+                continue
             case ast.Call(func=ast.Name(id="sleep") | ast.Attribute(attr="sleep")):
                 yield f"{path}:{node.lineno}"
             case ast.ImportFrom(names=names) if any(name.name == "sleep" for name in names):
                 yield f"{path}:{node.lineno}"
+
+
+def _is_clock(value: ast.expr) -> bool:
+    """The injected clock may be waited for: a test moves it by hand."""
+    if isinstance(value, ast.Call) and getattr(value.func, "id", "") == "super":
+        return True
+    name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
+    return name.lstrip("_") == "clock"
 
 
 def _tests(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -26,7 +36,10 @@ def _tests(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 def test_nothing_sleeps() -> None:
     """Waiting is for an event or the injected clock; a sleep is a guess in both directions."""
     found = [
-        place for path in python_files("spaced", "plugins", "tests") for place in _sleeps(path)
+        place
+        for path in python_files("spaced", "plugins", "tests")
+        if path != Path("spaced/clock.py")
+        for place in _sleeps(path)
     ]
 
     assert not found, f"wait on an event instead: {found}"

@@ -1,0 +1,168 @@
+"""Errors of requests: what was asked for is not there, not allowed now, or not usable.
+
+They stand apart from `spaced.errors` only to keep both files readable; a client meets both.
+"""
+
+from spaced.errors import SpacedError
+
+
+class NotFound(SpacedError):
+    """What was asked for does not exist."""
+
+    code = "not-found"
+    remedy = "Check the id; lists show what there is."
+
+
+class UnknownSession(NotFound):
+    """No session has this id."""
+
+    code = "unknown-session"
+    remedy = "List the sessions to see what there is."
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"there is no session {session_id!r}")
+
+
+class UnknownRun(NotFound):
+    """No run has this id."""
+
+    code = "unknown-run"
+    remedy = "List the runs to see what there is."
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"there is no run {run_id!r}")
+
+
+class UnknownPrompt(NotFound):
+    """No prompt of the session has this id."""
+
+    code = "unknown-prompt"
+    remedy = "List the session's prompts to see which are pending."
+
+    def __init__(self, prompt_id: str) -> None:
+        super().__init__(f"there is no prompt {prompt_id!r}")
+
+
+class UnknownAsk(NotFound):
+    """No permission request or question has this id."""
+
+    code = "unknown-ask"
+    remedy = "List the open permissions and questions to see what waits for an answer."
+
+    def __init__(self, ask_id: str) -> None:
+        super().__init__(f"there is no ask {ask_id!r}")
+
+
+class Refused(SpacedError):
+    """The state does not allow what was asked; nothing was changed."""
+
+    code = "refused"
+    remedy = "Look at the newest state and decide again."
+
+
+class SessionExists(Refused):
+    """A session of this id was created with other content."""
+
+    code = "session-exists"
+    remedy = "Leave the id out to get a new one, or repeat the request exactly."
+
+
+class SessionBusy(Refused):
+    """The session is at work, so this has to wait."""
+
+    code = "session-busy"
+    remedy = "Wait until it is idle, or interrupt it first."
+
+
+class SessionTerminal(Refused):
+    """The session has ended and takes nothing more."""
+
+    code = "session-terminal"
+    remedy = "Fork it, or start a new session."
+
+
+class SessionDeleted(Refused):
+    """The session was deleted; its id is never used again."""
+
+    code = "session-deleted"
+    remedy = "Start a new session."
+
+
+class SessionIsPrimary(Refused):
+    """The session answers for its run, so it cannot be deleted alone."""
+
+    code = "session-is-primary"
+    remedy = "Delete the run, or make another session the primary first."
+
+
+class PromptConflict(Refused):
+    """A prompt of this id was admitted with other content."""
+
+    code = "prompt-conflict"
+    remedy = "Leave the id out to get a new one, or repeat the request exactly."
+
+
+class PromptNotPending(Refused):
+    """The prompt is no longer in the queue."""
+
+    code = "prompt-not-pending"
+    remedy = "It was handed to the agent or cancelled; send a new prompt instead."
+
+
+class InvalidPrompt(SpacedError):
+    """A prompt's parts are not what a prompt can hold."""
+
+    code = "invalid-prompt"
+    remedy = (
+        "Send at least one part: {type: text, text}, {type: file, name, mime, blob | path} or "
+        "{type: mention, name}."
+    )
+
+
+class InvalidRequest(SpacedError):
+    """A value of a request is not one that can be used."""
+
+    code = "invalid-request"
+    remedy = "Change the value that is named and try again."
+
+
+class AskAnswered(Refused):
+    """Somebody answered first; their answer holds."""
+
+    code = "ask-answered"
+    remedy = "Nothing to do; the first answer is shown with the ask."
+
+
+class AskChanged(Refused):
+    """The tool call has changed since it was shown."""
+
+    code = "ask-changed"
+    remedy = "Look at the call as it is now, and answer with its new digest."
+
+
+class AskExpired(SpacedError):
+    """Nobody waits for the answer any more."""
+
+    code = "ask-expired"
+    remedy = "The agent asks again if it still needs to know; prompt it if it does not."
+
+
+class ForkTooLarge(Refused):
+    """A fork's last item alone is too large to be copied."""
+
+    code = "fork-too-large"
+    remedy = "Fork from another item, or start a new session."
+
+
+class ProfileDisabled(Refused):
+    """The profile takes no new sessions."""
+
+    code = "profile-disabled"
+    remedy = "Enable the profile, or choose another one."
+
+
+class AgentCannot(Refused):
+    """The session's agent has no such thing."""
+
+    code = "agent-cannot"
+    remedy = "Use another profile whose agent can do it."
