@@ -33,12 +33,29 @@ PREFIXES: Final[frozenset[str]] = frozenset(get_args(IdPrefix))
 
 _BASE62: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _RANDOM_LENGTH: Final = 14
+_BYTES_AT_ONCE: Final = 1024
 _COUNTERS_PER_MILLISECOND: Final = 4096
 _LOW_48_BITS: Final = (1 << 48) - 1
 _GENERATED = re.compile(r"[a-z]+_[0-9a-f]{12}[0-9A-Za-z]{14}")
 # What a client may bring: an id of any system we talk to, but nothing that could be a path, an
 # option or a control character.
 _ACCEPTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
+
+
+class _Chance:
+    """Chooses as `secrets.choice` does, but asks the system once for many letters."""
+
+    def __init__(self) -> None:
+        self._bytes = iter(b"")
+
+    def choose(self, letters: str) -> str:
+        # Larger bytes would make the first letters likelier than the others.
+        limit = 256 - 256 % len(letters)
+        while True:
+            for byte in self._bytes:
+                if byte < limit:
+                    return letters[byte % len(letters)]
+            self._bytes = iter(secrets.token_bytes(_BYTES_AT_ONCE))
 
 
 class IdGenerator:
@@ -52,10 +69,10 @@ class IdGenerator:
     def __init__(
         self,
         now_milliseconds: Callable[[], int],
-        choose: Callable[[str], str] = secrets.choice,
+        choose: Callable[[str], str] | None = None,
     ) -> None:
         self._now = now_milliseconds
-        self._choose = choose
+        self._choose = choose or _Chance().choose
         self._last = 0
 
     def new(self, prefix: IdPrefix) -> str:

@@ -16,8 +16,6 @@ LONGEST_PIECE: Final = 256 * 1024
 """Code points; a larger delta is cut, so that no piece comes near the limit of an append."""
 
 INTERVAL_MS: Final = 1000
-REPLACEMENT: Final = "\ufffd"
-_HIGH_SURROGATES: Final = ("\ud800", "\udbff")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,25 +46,23 @@ Due: TypeAlias = Piece | Tail
 
 
 class OpenText:
-    """One growing text field of one open item.
+    """One growing text field of one open item; what goes in can be stored as it is.
 
     Attributes:
-        replaced: how many lone surrogates became U+FFFD because no other half came.
         has_tail: whether a tail was offered, so that its row has to go at the item's end.
     """
 
     def __init__(self, *, stored_length: int = 0) -> None:
         """Begin behind what the log already has, in code points."""
-        self.replaced = 0
         self.has_tail = False
         self._stored = stored_length
         self._waiting: list[str] = []
         self._waiting_bytes = 0
-        self._carried = ""
+        self._length = stored_length
         self._safe_at: int | None = None
 
     def add(self, text: str, *, now: int) -> list[Due]:
-        """Take text that the agent sent; with an empty text, only look at the time.
+        """Take further text; with an empty text, only look at the time.
 
         Args:
             now: milliseconds since the epoch; only differences between calls count.
@@ -74,9 +70,7 @@ class OpenText:
         Returns:
             What has to be written now: pieces in their order, or one tail, or nothing.
         """
-        text = self._carried + text
-        self._carried = text[-1:] if _is_high_surrogate(text[-1:]) else ""
-        self._gather(self._storable(text[: len(text) - len(self._carried)]))
+        self._gather(text)
         if self._safe_at is None:
             self._safe_at = now
         # A clock that jumped back tells nothing about how long the text has waited.
@@ -90,17 +84,26 @@ class OpenText:
         self.has_tail = True
         return [Tail(offset=self._stored, text="".join(self._waiting))]
 
-    def close(self) -> list[Piece]:
-        """Return what is left for the log at the item's end."""
-        if self._carried:
-            self._gather(self._storable(self._carried))
-            self._carried = ""
+    def close(self, text: str = "") -> list[Piece]:
+        """Return what is left for the log at the item's end, with a last text."""
+        self._gather(text)
         return self._pieces() if self._waiting_bytes else []
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the log holds all that came."""
+        return not self._waiting
+
+    @property
+    def length(self) -> int:
+        """Code points that came so far, recorded or not."""
+        return self._length
 
     def _gather(self, text: str) -> None:
         if text:
             self._waiting.append(text)
             self._waiting_bytes += len(text.encode())
+            self._length += len(text)
 
     def _pieces(self) -> list[Piece]:
         text = "".join(self._waiting)
@@ -112,18 +115,3 @@ class OpenText:
         self._waiting.clear()
         self._waiting_bytes = 0
         return pieces
-
-    def _storable(self, text: str) -> str:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            # Halves that belong together become one character; the others cannot be stored.
-            joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-            self.replaced += joined.count(REPLACEMENT) - text.count(REPLACEMENT)
-            return joined
-        return text
-
-
-def _is_high_surrogate(character: str) -> bool:
-    first, last = _HIGH_SURROGATES
-    return first <= character <= last

@@ -23,6 +23,8 @@ class Profile:
         cancel_grace_ms: how long an interrupt waits for the agent before it is killed; `None` is
             the runtime's default.
         on_restart: whether an interrupted turn is left alone or the agent is told to go on.
+        headless: whether an ask that no rule settles is refused at once, since nobody is there to
+            answer it.
     """
 
     name: str
@@ -36,3 +38,4 @@ class Profile:
     environment: tuple[str, ...] = ()
     cancel_grace_ms: int | None = None
     on_restart: OnRestart = "ask"
+    headless: bool = False

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from spaced.domain.events.event import Event
-from spaced.domain.events.prompt import QueuePaused, QueueResumed
+from spaced.domain.events.prompt import PromptAdmitted, QueuePaused, QueueResumed
 from spaced.domain.events.session import (
     SessionConfigured,
     SessionDeleted,
@@ -24,13 +24,17 @@ from spaced.domain.events.transcript import (
     AgentSessionDataUpdated,
     AgentStatusChanged,
 )
+from spaced.domain.events.turn import TurnDispatched, TurnEnded
 from spaced.domain.json_values import JsonObject, copy_object
 
 RESERVED_KEYS: Final = frozenset(
     {"id", "run_id", "workflow_run_id", "items", "agent_id", "status", "data"}
-    | {"created_at", "updated_at", "item_count"}
+    | {"created_at", "updated_at", "item_count", "owes_history", "usage"}
 )
 """Keys of metadata that can never take over a session's identity or state."""
+
+_MOST_USED: Final = 2**53
+"""In one turn, of anything; a larger number is a provider's mistake and might not add up at all."""
 
 _RESCUED_KEYS: Final = {"id": "legacy_session_id", "workflow_run_id": "legacy_workflow_run_id"}
 
@@ -46,6 +50,7 @@ class SessionConfiguration:
     model: str | None = None
     options: JsonObject | None = None
     permissions: tuple[JsonObject, ...] | None = None
+    headless: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,11 @@ class Session:
         created_at: milliseconds since the epoch.
         updated_at: the time of the last of the six kinds, `None` before the first.
         generation: counts the provider's conversations, from 1.
+        owes_history: whether the agent has to be told the transcript with its next turn, since
+            its provider's conversation does not know it.
+        usage: sums of what its turns reported, by name.
+        continued_in_a_row: how many prompts of ours told the agent to go on after a restart, since
+            a turn was completed or a person prompted.
 
     Which session is the primary one says the run alone, so that there is never a second one.
     """
@@ -78,6 +88,15 @@ class Session:
     generation: int = 1
     is_queue_paused: bool = False
     is_deleted: bool = False
+    owes_history: bool = False
+    usage: JsonObject = field(default_factory=dict)
+    continued_in_a_row: int = 0
+
+    @property
+    def directory(self) -> str | None:
+        """The folder that it works in, where that is its own and not its run's."""
+        own = self.metadata.get("directory")
+        return own if isinstance(own, str) else None
 
     @property
     def is_terminal(self) -> bool:
@@ -141,8 +160,17 @@ def apply_to_session(
 
 def _apply_own_kind(session: Session, event: Event) -> Session:
     match event:
-        case SessionReset(generation=generation):
-            return replace(session, generation=generation)
+        case SessionReset(generation=generation, reason=reason):
+            return replace(session, generation=generation, owes_history=reason == "lost")
+        case TurnDispatched() if session.owes_history:
+            return replace(session, owes_history=False)
+        case TurnEnded(outcome=outcome, usage=usage):
+            count = 0 if outcome == "completed" else session.continued_in_a_row
+            sums = _sum(session.usage, usage or {})
+            return replace(session, usage=sums, continued_in_a_row=count)
+        case PromptAdmitted(origin=origin):
+            count = session.continued_in_a_row + 1 if origin == "recovery" else 0
+            return replace(session, continued_in_a_row=count)
         case SessionDeleted():
             return replace(session, is_deleted=True)
         case QueuePaused():
@@ -162,6 +190,7 @@ def _created(session: Session, payload: JsonObject, created_at: int) -> Session:
         title=title if isinstance(title, str) else session.title,
         data=_object(payload["data"]) if payload.get("data") is not None else session.data,
         metadata=_with_metadata(session.metadata, payload),
+        owes_history=payload.get("owes_history") is True,
         created_at=created_at,
         updated_at=created_at,
     )
@@ -176,6 +205,7 @@ def _configured(session: Session, event: SessionConfigured) -> Session:
         permissions=before.permissions
         if event.permissions is None
         else tuple(map(copy_object, event.permissions)),
+        headless=before.headless if event.headless is None else event.headless,
     )
     return replace(
         session,
@@ -194,6 +224,16 @@ def _with_metadata(metadata: JsonObject, payload: JsonObject) -> JsonObject:
         elif key not in RESERVED_KEYS and key != "title":  # a title has a field of its own
             merged[key] = value
     return merged
+
+
+def _sum(totals: JsonObject, usage: JsonObject) -> JsonObject:
+    """Add what a turn used; only numbers add up, and what they are called is the provider's."""
+    used = {k: number for k, v in usage.items() if abs(number := _number(v)) <= _MOST_USED}
+    return {**totals, **{k: _number(totals.get(k)) + v for k, v in used.items() if v}}
+
+
+def _number(value: object) -> int | float:
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
 
 
 def _object(value: object) -> JsonObject:

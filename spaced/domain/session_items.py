@@ -23,6 +23,7 @@ COMMON_FIELDS: Final = {
     "parent_id": "the item that it belongs to",
     "late": "true for output that came after its turn had ended",
     "background": "true for output that came without any turn",
+    "replaced": "how many halves of characters could not be stored and became U+FFFD",
 }
 """Fields that any item may have."""
 
@@ -31,6 +32,7 @@ TYPE_FIELDS: Final[dict[ItemType, dict[str, str]]] = {
         "role": "user or assistant",
         "content": "text, may be empty",
         "parts": "files and mentions of a user's prompt",
+        "prompt_id": "the prompt that a user's message shows",
         "stream_status": "streaming, complete or interrupted",
         "model": "the model that answered",
         "usage": "tokens and cost",
@@ -50,6 +52,7 @@ TYPE_FIELDS: Final[dict[ItemType, dict[str, str]]] = {
         "name": "the tool",
         "output": "text, capped",
         "is_error": "whether the tool failed",
+        "stream_status": "as for messages, while more output is to come",
         "full_length": "code points of the whole output, if it was capped",
         "digest": "SHA-256 of the whole output, if it was capped",
         "blob": "the id of the whole output, if it was kept",
@@ -60,6 +63,9 @@ TYPE_FIELDS: Final[dict[ItemType, dict[str, str]]] = {
 }
 """Fields of each type, beyond the common ones."""
 
+INTERRUPTED_RESULT: Final = "interrupted before it had a result"
+
+_OPEN_WORDS: Final = {"stream_status": ("streaming",), "status": ("pending", "running")}
 _SEARCHED_LENGTH: Final = 256 * 1024
 _SEARCHED_FIELDS: Final = ("content", "title", "output", "arguments", "error", "event")
 
@@ -78,7 +84,7 @@ def item_id_of(item: JsonObject) -> str:
 
 def is_open(item: JsonObject) -> bool:
     """Whether more of the item is to come."""
-    return item.get("stream_status") == "streaming" or item.get("status") in ("pending", "running")
+    return any(item.get(name) in words for name, words in _OPEN_WORDS.items())
 
 
 def searched_text(item: JsonObject) -> str:
@@ -89,3 +95,30 @@ def searched_text(item: JsonObject) -> str:
     """
     texts = (item.get(name) for name in _SEARCHED_FIELDS)
     return "\n".join(text for text in texts if isinstance(text, str) and text)[:_SEARCHED_LENGTH]
+
+
+def closing_fields(item: JsonObject, *, is_completed: bool) -> JsonObject:
+    """Return the fields that say how an open item ended: each one that says that it is open."""
+    words = {"stream_status": "complete", "status": "completed"}
+    return {
+        name: words[name] if is_completed else "interrupted"
+        for name, open_words in _OPEN_WORDS.items()
+        if item.get(name) in open_words
+    }
+
+
+def interrupted_result(call: JsonObject, created_at: str) -> dict[str, object]:
+    """Return the result of a tool call that will never have one of its own, without an id.
+
+    Args:
+        created_at: when that is known, as an RFC 3339 time.
+    """
+    fields: dict[str, object] = {
+        "type": "tool-result",
+        "call_id": call.get("call_id"),
+        "output": INTERRUPTED_RESULT,
+        "is_error": True,
+        "created_at": created_at,
+    }
+    kept = {name: call[name] for name in ("name", "turn_id") if isinstance(call.get(name), str)}
+    return {**fields, **kept}

@@ -21,6 +21,19 @@ def begins_item(event: Event) -> bool:
     return isinstance(event, AgentItemAppended | AgentItemUpserted)
 
 
+class _Growth:
+    """A text that pieces are added to."""
+
+    def __init__(self, text: str) -> None:
+        self.parts = [text]
+        self.length = len(text)
+
+    def add(self, text: str) -> None:
+        """Add a piece."""
+        self.parts.append(text)
+        self.length += len(text)
+
+
 class Transcript:
     """The items of one session as a sequence of events leaves them.
 
@@ -31,6 +44,8 @@ class Transcript:
 
     def __init__(self) -> None:
         self._items: dict[str, dict[str, object]] = {}
+        # Put together when they are read: adding to a long text each time would copy it each time.
+        self._growing: dict[str, dict[str, _Growth]] = {}
         self.misplaced_texts = 0
 
     def __len__(self) -> int:
@@ -41,10 +56,13 @@ class Transcript:
 
     def item(self, item_id: str) -> JsonObject | None:
         """Return the item of this id as it stands, for reading only."""
+        self._put_together(item_id)
         return self._items.get(item_id)
 
     def items(self) -> list[dict[str, object]]:
         """Return a copy of all items in their order."""
+        for item_id in tuple(self._growing):
+            self._put_together(item_id)
         return [copy_object(item) for item in self._items.values()]
 
     def apply(self, event: Event) -> None:
@@ -55,10 +73,12 @@ class Transcript:
         """
         match event:
             case AgentItemUpserted(item=item):
+                self._growing.pop(item_id_of(item), None)
                 self._items[item_id_of(item)] = copy_object(item)
             case AgentItemTextAppended():
                 self._append_text(event)
             case AgentItemUpdated(item_id=item_id, updates=updates):
+                self._put_together(item_id)
                 existing = self._existing(item_id)
                 existing.update(copy_object(updates))
                 existing["id"] = item_id
@@ -78,8 +98,15 @@ class Transcript:
 
     def _append_text(self, event: AgentItemTextAppended) -> None:
         item = self._existing(event.item_id)
-        stored = item.get(event.field)
-        text = stored if isinstance(stored, str) else ""
-        if event.offset != len(text):
+        fields = self._growing.setdefault(event.item_id, {})
+        if event.field not in fields:
+            stored = item.get(event.field)
+            fields[event.field] = _Growth(stored if isinstance(stored, str) else "")
+        growth = fields[event.field]
+        if event.offset != growth.length:
             self.misplaced_texts += 1
-        item[event.field] = text + event.text[max(0, len(text) - event.offset) :]
+        growth.add(event.text[max(0, growth.length - event.offset) :])
+
+    def _put_together(self, item_id: str) -> None:
+        for field, growth in self._growing.pop(item_id, {}).items():
+            self._items[item_id][field] = "".join(growth.parts)

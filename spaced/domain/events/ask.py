@@ -14,6 +14,11 @@ class PermissionAsked(SessionEvent):
         options: what can be answered: `{option_id, name, kind}` each.
         digest: of the exact arguments; an answer may carry it.
         item_id: the transcript item of the tool call, where there is one.
+        subject: what a rule's pattern is compared with, such as a command line or a path.
+        pattern: what a standing permission would cover, if the agent offers one.
+        source: `{execution_id, id}`, the runtime's own name for the ask.
+
+    The same ask asked again is reopened: the call has changed, and so has its digest.
     """
 
     ask_id: str
@@ -23,6 +28,9 @@ class PermissionAsked(SessionEvent):
     digest: str
     turn_id: str | None = None
     item_id: str | None = None
+    subject: str | None = None
+    pattern: str | None = None
+    source: JsonObject | None = None
 
 
 @event("permission-answered")
@@ -31,8 +39,8 @@ class PermissionAnswered(SessionEvent):
 
     Attributes:
         option_id: the chosen option.
-        outcome: what the choice means.
-        by: `person`, `rule` or `grant`.
+        outcome: what the choice means: `allow` or `reject`.
+        by: `person`, `rule`, `grant` or `headless`.
         grant_id: the grant that was made by this answer or that gave it.
     """
 
@@ -50,11 +58,13 @@ class QuestionAsked(SessionEvent):
 
     Attributes:
         questions: text, header and choices of each question.
+        source: as for `permission-asked`.
     """
 
     ask_id: str
     questions: tuple[JsonObject, ...]
     turn_id: str | None = None
+    source: JsonObject | None = None
 
 
 @event("question-answered")

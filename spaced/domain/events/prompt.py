@@ -20,6 +20,7 @@ class PromptAdmitted(SessionEvent):
         origin: who asks; only a person's prompt can trigger `on_turn_start`.
         held: admitted without waking the session; it waits to be released.
         rank: where it stands among the session's pending prompts; smaller ranks go first.
+        queue_index: how many pending prompts stood before it, as the first answer told.
         entry_id: the step entry that it belongs to, for the prompt of a step.
     """
 
@@ -30,6 +31,7 @@ class PromptAdmitted(SessionEvent):
     origin: PromptOrigin
     held: bool
     rank: int
+    queue_index: int
     entry_id: str | None = None
 
 
@@ -86,11 +88,27 @@ class PromptPromoted(SessionEvent):
     item_id: str
 
 
+@event("prompt-returned")
+class PromptReturned(SessionEvent):
+    """A promoted prompt is pending again, since the agent never had it.
+
+    Attributes:
+        turn_id: the turn that it was promoted into.
+        parts: what it holds; the item that shows it stays, and its next promotion adds none.
+        rank: where it stands again.
+    """
+
+    prompt_id: str
+    turn_id: str
+    parts: tuple[JsonObject, ...]
+    rank: int
+
+
 @event("queue-paused")
 class QueuePaused(SessionEvent):
     """Pending prompts wait until somebody resumes the queue or prompts again."""
 
-    reason: Literal["interrupt", "entry-failed", "person"]
+    reason: Literal["interrupt", "entry-failed", "not-dispatched", "person"]
 
 
 @event("queue-resumed")

@@ -12,6 +12,7 @@ class SessionConfigured(SessionEvent):
         profile_id: another profile; it becomes the session's `agent_id`.
         options: the runtime's named options; replaces all of them.
         permissions: rules that come before the profile's; replaces all of them.
+        headless: whether an ask that no rule settles is refused at once.
     """
 
     title: str | None = None
@@ -20,6 +21,7 @@ class SessionConfigured(SessionEvent):
     model: str | None = None
     options: JsonObject | None = None
     permissions: tuple[JsonObject, ...] | None = None
+    headless: bool | None = None
 
 
 @event("session-reset")

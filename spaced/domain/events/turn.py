@@ -13,17 +13,17 @@ TurnOutcome = Literal[
 
 @event("execution-opened")
 class ExecutionOpened(SessionEvent):
-    """A runtime connection for the session came to life.
+    """A runtime is about to connect an agent to the session.
+
+    It is recorded first, so that no connection and no process is ever without a record.
 
     Attributes:
         generation: the provider conversation that it continues or begins.
-        process: `{pid, started, boot_id, marker, command}` where a process of ours serves it.
     """
 
     execution_id: str
     runtime: str
     generation: int
-    process: JsonObject | None = None
 
 
 @event("execution-ended")
@@ -47,11 +47,13 @@ class TurnStarted(SessionEvent):
 
     Attributes:
         entry_id: the step entry that the run was in.
+        workflow_version: the version whose words go with the prompts.
     """
 
     turn_id: str
     prompt_ids: tuple[str, ...]
     entry_id: str | None = None
+    workflow_version: int | None = None
 
 
 @event("turn-dispatched")

@@ -5,10 +5,11 @@ from typing import Final
 
 import msgspec
 
+from spaced.clock import from_rfc3339
 from spaced.domain.events.event import StreamFamily
 from spaced.domain.events.run import RunCreated
 from spaced.domain.run import Run, apply_to_run, create_run
-from spaced.errors import CorruptStream
+from spaced.errors import CorruptStream, InvalidTimestamp
 from spaced.log.fact import Fact
 from spaced.log.read_models.read_model import RowsInHand
 from spaced.log.table import Column, Index, IndexColumn, Key, Row, Table
@@ -23,6 +24,7 @@ RUN: Final = Table(
         Column(name="status"),
         Column(name="visibility"),
         Column(name="created_at", type="integer"),
+        Column(name="purge_at", type="integer"),
         Column(name="state"),
         Column(name="damage", required=False),
     ),
@@ -33,6 +35,10 @@ RUN: Final = Table(
                 IndexColumn(name="visibility"),
                 IndexColumn(name="created_at", descending=True),
             ),
+        ),
+        Index(
+            name="due",
+            columns=(IndexColumn(name="visibility"), IndexColumn(name="purge_at")),
         ),
     ),
     text_columns=("title", "description"),
@@ -90,9 +96,17 @@ def _row(run: Run) -> Row:
         "status": run.status,
         "visibility": _visibility(run),
         "created_at": run.created_at,
+        "purge_at": _purge_at(run),
         "state": msgspec.json.encode(run).decode(),
         "damage": None,
     }
+
+
+def _purge_at(run: Run) -> int:
+    try:
+        return 0 if run.purge_at is None else from_rfc3339(run.purge_at)
+    except InvalidTimestamp as error:
+        raise CorruptStream(f"{run.id!r} is to be purged at no time: {error}") from error
 
 
 def _visibility(run: Run) -> str:

@@ -25,7 +25,7 @@ SESSION: Final = Table(
         Column(name="id"),
         Column(name="stream"),
         Column(name="status"),
-        Column(name="agent_id", required=False),
+        Column(name="agent_id"),
         Column(name="directory", required=False),
         Column(name="visibility"),
         Column(name="updated_at", type="integer"),
@@ -40,6 +40,7 @@ SESSION: Final = Table(
                 IndexColumn(name="updated_at", descending=True),
             ),
         ),
+        Index(name="agent", columns=(IndexColumn(name="agent_id"),)),
     ),
     text_columns=("title",),
     role="derived",
@@ -136,7 +137,7 @@ def _row(session: Session, run: Run) -> Row:
         "id": session.id,
         "stream": session.run_id,
         "status": session.status,
-        "agent_id": session.agent_id,
+        "agent_id": session.agent_id or "",  # no profile; an indexed column is never null
         "directory": _directory(session, run),
         "visibility": _visibility(session, run),
         "updated_at": updated_at,
@@ -146,8 +147,7 @@ def _row(session: Session, run: Run) -> Row:
 
 
 def _directory(session: Session, run: Run) -> str | None:
-    own = session.metadata.get("directory")
-    return own if isinstance(own, str) else run.directory
+    return session.directory or run.directory
 
 
 def _visibility(session: Session, run: Run) -> str:

@@ -16,7 +16,7 @@ from tests.unit.domain.any_event import fields_of
 SESSION_KINDS = """
 agent-session-created agent-status-changed agent-item-appended agent-item-upserted
 agent-item-updated agent-session-data-updated agent-item-text-appended
-prompt-admitted prompt-edited prompt-moved prompt-cancelled prompt-promoted
+prompt-admitted prompt-edited prompt-moved prompt-cancelled prompt-promoted prompt-returned
 queue-paused queue-resumed
 execution-opened execution-ended
 turn-started turn-dispatched turn-retrying turn-ended
@@ -53,7 +53,7 @@ def test_there_are_exactly_the_agreed_kinds() -> None:
     agreed = [kind for family in StreamFamily for kind in _kinds(family)]
 
     assert sorted(cls.kind for cls in EVENTS) == sorted(agreed)
-    assert len(agreed) == 71
+    assert len(agreed) == 72
 
 
 def test_each_kind_is_declared_once() -> None:

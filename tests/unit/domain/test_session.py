@@ -6,7 +6,7 @@ import pytest
 
 from spaced.domain.events.catalogue import EVENTS
 from spaced.domain.events.event import Event
-from spaced.domain.events.prompt import QueuePaused, QueueResumed
+from spaced.domain.events.prompt import PromptAdmitted, QueuePaused, QueueResumed
 from spaced.domain.events.run import RunCreated, RunUpdated
 from spaced.domain.events.session import (
     SessionConfigured,
@@ -24,6 +24,7 @@ from spaced.domain.events.transcript import (
     AgentSessionDataUpdated,
     AgentStatusChanged,
 )
+from spaced.domain.events.turn import TurnEnded
 from spaced.domain.session import Session, apply_to_session, seed
 
 SIX: tuple[Event, ...] = (
@@ -98,7 +99,7 @@ def test_every_kind_that_is_not_listed_here_moves_nothing() -> None:
     """What changes a session is a short list; a new kind does not join it by accident."""
     moving = {type(event) for event in SIX} | {
         *(SessionConfigured, SessionReset, SessionMadePrimary, SessionParked, SessionDeleted),
-        *(QueuePaused, QueueResumed),
+        *(QueuePaused, QueueResumed, PromptAdmitted, TurnEnded),
     }
     before = _session()
 

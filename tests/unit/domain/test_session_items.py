@@ -8,6 +8,8 @@ from spaced.domain.session_items import (
     COMMON_FIELDS,
     ITEM_TYPES,
     TYPE_FIELDS,
+    closing_fields,
+    interrupted_result,
     is_open,
     item_id_of,
     searched_text,
@@ -50,6 +52,45 @@ def test_an_item_is_open_while_more_of_it_is_to_come(
 ) -> None:
     """A plain item and one with an odd word are complete: they must be found by search."""
     assert is_open({"id": "a", **fields}) is expected
+
+
+@pytest.mark.parametrize("is_completed", [True, False])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"type": "message", "stream_status": "streaming"},
+        {"type": "message", "status": "running"},
+        {"type": "tool-call", "status": "pending"},
+        {"type": "tool-call", "status": "running", "stream_status": "streaming"},
+        {"type": "tool-call", "status": "failed", "stream_status": "streaming"},
+    ],
+    ids=repr,
+)
+def test_an_item_that_is_closed_by_us_is_open_no_more(
+    fields: dict[str, object], is_completed: bool
+) -> None:
+    """Whichever of its fields said that more is to come; what ended before keeps its word."""
+    closing = closing_fields(fields, is_completed=is_completed)
+    after = {**fields, **closing}
+
+    assert not is_open(after)
+    assert set(closing.values()) <= ({"complete", "completed"} if is_completed else {"interrupted"})
+    assert fields.get("status") != "failed" or after["status"] == "failed"
+
+
+def test_an_interrupted_result_names_its_call() -> None:
+    """And what else of the call is known: the tool's name and the turn."""
+    call = {"call_id": "c", "name": "ls", "turn_id": "turn", "status": "running"}
+    result = {
+        "type": "tool-result",
+        "call_id": "c",
+        "output": "interrupted before it had a result",
+        "is_error": True,
+        "created_at": "now",
+    }
+
+    assert interrupted_result(call, "now") == {**result, "name": "ls", "turn_id": "turn"}
+    assert interrupted_result({"call_id": "c", "name": None}, "now") == result
 
 
 @pytest.mark.parametrize(

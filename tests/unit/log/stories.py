@@ -4,14 +4,13 @@ A story never contradicts itself: items exist before they change, sessions befor
 of. So whatever follows from it has to be free of damage.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from hypothesis import strategies as st
 
 from spaced.clock import Timestamp
-from spaced.domain.events.ask import PermissionAsked
 from spaced.domain.events.event import Event
 from spaced.domain.events.handover import InitialSessionRecorded
 from spaced.domain.events.profile import (
@@ -20,7 +19,7 @@ from spaced.domain.events.profile import (
     ProfileDisabled,
     ProfileEnabled,
 )
-from spaced.domain.events.prompt import PromptPromoted, QueuePaused, QueueResumed
+from spaced.domain.events.prompt import QueuePaused, QueueResumed
 from spaced.domain.events.run import (
     EntrySettled,
     RunCancelled,
@@ -63,7 +62,6 @@ from spaced.domain.events.transcript import (
     AgentSessionDataUpdated,
     AgentStatusChanged,
 )
-from spaced.domain.events.turn import TurnStarted
 from spaced.domain.events.workflow import (
     WorkflowDefined,
     WorkflowDeleted,
@@ -72,23 +70,26 @@ from spaced.domain.events.workflow import (
 )
 from spaced.domain.problem import Problem
 from spaced.domain.profile import Profile
+from spaced.domain.session_items import ITEM_TYPES
 from spaced.domain.workflow import ProfileDescriptor, Workflow
 from spaced.engine.journal import Statement
 from spaced.log.fact import new_event
 from spaced.log.record import RecordedEvent
 from spaced.testing.fake_clock import START
+from tests.unit.log.told_lives import Draw, ToldLives
 
 Story = Sequence[Statement]
-Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 WORDS: Final = st.sampled_from(["", "alpha", "beta gamma", "ä\x00\u2028", "\U0001f600"])
 _FIELDS: Final = st.fixed_dictionaries(
-    {"type": st.sampled_from(["message", "tool-call"])},
+    {"type": st.sampled_from(ITEM_TYPES)},
     optional={
+        "turn_id": st.sampled_from([None, "turn", "other-turn"]),
+        "call_id": st.just("call"),
         "content": WORDS,
         "output": st.none() | WORDS,
-        "stream_status": st.sampled_from(["streaming", "complete"]),
-        "status": st.sampled_from(["running", "completed"]),
+        "stream_status": st.sampled_from(["streaming", "complete", "interrupted"]),
+        "status": st.sampled_from(["pending", "running", "completed", "failed"]),
         "usage": st.fixed_dictionaries({"n": st.integers(0, 2**70)}),
     },
 )
@@ -130,14 +131,19 @@ def recorded(
 
 @dataclass(slots=True)
 class _Telling:
-    """What a story knows of itself while it is made: the items of each session."""
+    """What a story knows of itself while it is made: the items of each session, and its lives."""
 
     run_id: str
     draw: Draw
     items: dict[str, list[str]] = field(default_factory=dict)
+    lives: ToldLives = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lives = ToldLives(self.run_id, self.draw)
 
     def next_statement(self) -> Statement:
         choices = [self._about_run, self._about_session, self._about_session, self._new_item]
+        choices += [self._about_life] * 4
         if len(self.items) == 1:
             choices.append(self._second_session)
         if any(self.items.values()):
@@ -178,12 +184,12 @@ class _Telling:
             text,
             AgentItemUpserted(item={**self.draw(_FIELDS), "id": item_id}),
             AgentItemUpdated(item_id=item_id, updates=self.draw(_FIELDS)),
-            PromptPromoted(prompt_id="msg", turn_id="turn", item_id=item_id),
-            PermissionAsked(
-                ask_id="per", tool_kind="edit", tool_call={}, options=(), digest="", item_id=item_id
-            ),
         ]
         return self.draw(st.sampled_from(events)), session_id
+
+    def _about_life(self) -> tuple[Event, str]:
+        session_id = self._session()
+        return self.lives.next_event(sorted(self.items), self.items[session_id]), session_id
 
     def _about_session(self) -> tuple[Event, str]:
         events: list[Event] = [
@@ -191,13 +197,15 @@ class _Telling:
             AgentStatusChanged(status=self.draw(WORDS)),
             AgentSessionDataUpdated(data={"b": 2**65}),
             SessionConfigured(title=self.draw(st.none() | WORDS), options={"x": None}),
-            SessionReset(generation=self.draw(st.integers(1, 3)), reason="person"),
+            SessionReset(
+                generation=self.draw(st.integers(1, 3)),
+                reason=self.draw(st.sampled_from(["person", "lost"])),
+            ),
             SessionMadePrimary(),
             SessionParked(),
             SessionDeleted(),
             QueuePaused(reason="person"),
             QueueResumed(reason="person"),
-            TurnStarted(turn_id="turn", prompt_ids=("msg",)),
         ]
         return self.draw(st.sampled_from(events)), self._session()
 
@@ -207,13 +215,14 @@ class _Telling:
             entry_id=entry_id, step_id="s", workflow_id="wf", workflow_version=1, cause="manual"
         )
         problem = Problem(code="x", message="y")
+        named = tuple(self.draw(st.sets(st.sampled_from([*sorted(self.items), "nobody"]))))
         events: list[Event] = [
             RunUpdated(title=self.draw(st.none() | WORDS), context={"c": [None]}),
-            RunUpdated(archived=self.draw(st.booleans())),
+            RunUpdated(archived=self.draw(st.booleans()), session_ids=named),
             RunCompleted(),
             RunCancelled(),
             RunReopened(),
-            RunDeleted(purge_at="2027-01-01T00:00:00.000Z"),
+            RunDeleted(purge_at="2027-01-01T00:00:00.000Z", session_ids=named),
             entered,
             EntrySettled(entry_id=entry_id, outcome="error", problem=problem),
             StepWaiting(entry_id=entry_id, wait_kind="signal"),

@@ -7,7 +7,8 @@ import pytest
 
 from spaced.domain.event_codec import CODEC
 from spaced.domain.events.event import Event
-from spaced.domain.events.run import RunCreated, RunUpdated
+from spaced.domain.events.prompt import PromptAdmitted
+from spaced.domain.events.run import RunCreated, RunDeleted, RunUpdated
 from spaced.domain.events.session import SessionParked
 from spaced.domain.events.transcript import (
     AgentItemAppended,
@@ -17,6 +18,7 @@ from spaced.domain.events.transcript import (
     AgentSessionCreated,
     AgentStatusChanged,
 )
+from spaced.domain.events.turn import ExecutionOpened, TurnStarted
 from spaced.errors import CorruptStream, InvalidBody
 from spaced.log.fold import Damage, StreamFold, fold_stream, fold_transcript
 from spaced.log.record import RecordedEvent
@@ -35,6 +37,24 @@ AFTER = [said(AgentStatusChanged(status="running"), "run"), said(RunUpdated(titl
 def _with(event: Event, session_id: str | None = "run") -> list[RecordedEvent]:
     """Return a stream whose fourth event is this one."""
     return recorded("run", [*GOOD, said(event, session_id), *AFTER])
+
+
+def _twice(event: Event) -> list[RecordedEvent]:
+    """Return a stream whose fourth and fifth events are this one."""
+    return recorded("run", [*GOOD, *[said(event, "run")] * 2, *AFTER])
+
+
+def _admitted() -> PromptAdmitted:
+    return PromptAdmitted(
+        prompt_id="p",
+        parts=(),
+        delivery="queue",
+        address={},
+        origin="person",
+        held=False,
+        rank=1,
+        queue_index=0,
+    )
 
 
 def _altered(place: int, **changes: object) -> list[RecordedEvent]:
@@ -73,6 +93,13 @@ CORRUPT: dict[str, tuple[Callable[[], list[RecordedEvent]], int]] = {
         4,
     ),
     "a fact of ours before its session": (lambda: _with(SessionParked(), "second"), 4),
+    "a purge at no time": (lambda: _with(RunDeleted(purge_at="soon"), None), 4),
+    "a prompt admitted twice": (lambda: _twice(_admitted()), 5),
+    "a turn started twice": (lambda: _twice(TurnStarted(turn_id="t", prompt_ids=())), 5),
+    "an execution opened twice": (
+        lambda: _twice(ExecutionOpened(execution_id="e", runtime="r", generation=1)),
+        5,
+    ),
     "nesting without an end": (
         lambda: _altered(3, kind="agent-item-upserted", item_id="b", body=_deep_item()),
         4,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from spaced.clock import from_rfc3339
 from spaced.domain.events.event import Event
 from spaced.domain.events.run import RunCancelled, RunCreated, RunDeleted, RunUpdated
 from spaced.domain.events.session import SessionConfigured, SessionDeleted, SessionMadePrimary
@@ -13,9 +14,12 @@ from spaced.domain.events.transcript import (
     AgentSessionCreated,
     AgentStatusChanged,
 )
+from spaced.log.fact import Fact
 from spaced.log.fold import StreamFold, fold_stream
+from spaced.log.read_models.catalogue import TABLES
+from spaced.log.read_models.read_model import RowsInHand
 from spaced.log.read_models.runs import run_of
-from spaced.log.read_models.sessions import session_of
+from spaced.log.read_models.sessions import Sessions, session_of
 from spaced.log.table import Row
 from spaced.testing.fake_clock import START
 from tests.unit.log.stories import recorded, said
@@ -28,6 +32,7 @@ CHAT = RunCreated(
     description="Run description",
     directory="/project",
 )
+LATER = "2027-01-01T00:00:00.000Z"
 
 
 def _fold(*events: Event | tuple[Event, str], at: int = START) -> StreamFold:
@@ -97,6 +102,14 @@ def test_a_second_session_does_not_inherit_what_the_chat_was_given() -> None:
     assert _row(fold, "session", "second")["directory"] == "/project"
 
 
+def test_a_session_without_a_profile_is_listed_under_no_name() -> None:
+    """Sessions are listed by their profile, and what is listed is never null."""
+    fold = _fold((AgentSessionCreated(data={}), "second"))
+
+    assert _row(fold, "session", "second")["agent_id"] == ""
+    assert session_of(_row(fold, "session", "second")).agent_id is None
+
+
 def test_a_session_may_work_in_a_directory_of_its_own() -> None:
     """Metadata of the session counts more than the run's."""
     fold = _fold((AgentSessionCreated(data={"directory": "/elsewhere"}), "second"))
@@ -110,8 +123,8 @@ def test_a_session_may_work_in_a_directory_of_its_own() -> None:
         ([], "listed"),
         ([RunUpdated(archived=True)], "archived"),
         ([RunUpdated(archived=True), RunUpdated(archived=False)], "listed"),
-        ([RunDeleted(purge_at="x")], "hidden"),
-        ([RunUpdated(archived=True), RunDeleted(purge_at="x")], "hidden"),
+        ([RunDeleted(purge_at=LATER)], "hidden"),
+        ([RunUpdated(archived=True), RunDeleted(purge_at=LATER)], "hidden"),
         ([RunCancelled()], "listed"),
     ],
     ids=repr,
@@ -122,6 +135,38 @@ def test_a_chat_is_archived_and_deleted_as_its_run(events: list[Event], visibili
 
     assert _row(fold, "run", "run")["visibility"] == visibility
     assert _row(fold, "session", "run")["visibility"] == visibility
+
+
+def test_a_deleted_run_is_found_by_the_time_at_which_it_is_purged() -> None:
+    """Runs that are not deleted stand under no time."""
+    assert _row(_fold(), "run", "run")["purge_at"] == 0
+    assert _row(_fold(RunDeleted(purge_at=LATER)), "run", "run")["purge_at"] == from_rfc3339(LATER)
+
+
+def test_the_sessions_of_a_deleted_run_leave_the_lists_with_it() -> None:
+    """Those that its event names; a name that the run does not have changes nothing."""
+    deleted = RunDeleted(purge_at=LATER, session_ids=("run", "second", "nobody"))
+    fold = _fold((AgentSessionCreated(data={}), "second"), deleted)
+
+    assert [_row(fold, "session", name)["visibility"] for name in ("run", "second")] == [
+        "hidden",
+        "hidden",
+    ]
+    assert fold.row("session", ("nobody",)) is None
+
+
+def test_deleting_a_run_leaves_a_session_of_another_run_alone() -> None:
+    """A name in the event is no proof that the session is the run's."""
+    fold = _fold()
+    rows = RowsInHand(TABLES)
+    rows.hold("run", ("other",), {**_row(fold, "run", "run"), "id": "other", "stream": "other"})
+    rows.hold("session", ("other",), None)
+    rows.hold("session", ("run",), _row(fold, "session", "run"))
+    deleted = RunDeleted(purge_at=LATER, session_ids=("run",))
+
+    Sessions().apply(Fact(stream="other", version=2, created_at=START, event=deleted), rows)
+
+    assert rows.writes() == []
 
 
 def test_one_session_can_be_deleted_alone() -> None:
