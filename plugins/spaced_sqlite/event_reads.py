@@ -49,6 +49,15 @@ def read_items(
     return _events(reader, rows if limit is None else rows[:limit])
 
 
+def version(reader: Reader, stream: str) -> int:
+    """Return the version that a stream is at, 0 if it has no events."""
+    parameters = _numbers(reader, stream, None)
+    if parameters is None:
+        return 0
+    newest: int = reader.conn.execute(QUERIES["stream_version"], parameters).fetchone()[0]
+    return newest
+
+
 def read_all(
     reader: Reader, *, after: int, limit: int, kinds: Sequence[str] | None
 ) -> Sequence[RecordedEvent]:

@@ -29,6 +29,10 @@ insert into event
   (position, stream, version, kind, session, item, body, created_at, recorded_at)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
+-- stream_version --
+-- A stream's version. Used by version.
+select coalesce((select max(version) from event where stream = :stream), 0);
+
 -- stream_events --
 -- Events of a stream. Used by read_stream.
 select position, stream, version, kind, body, created_at, recorded_at, session, item

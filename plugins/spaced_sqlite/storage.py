@@ -116,6 +116,10 @@ class SqliteStorage:
             )
         )
 
+    async def version(self, stream: str) -> int:
+        """Return the version that a stream is at."""
+        return await self._readers.read(lambda reader: event_reads.version(reader, stream))
+
     async def read_all(
         self, *, after: int, limit: int, kinds: Sequence[str] | None = None
     ) -> Sequence[RecordedEvent]:

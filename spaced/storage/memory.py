@@ -209,6 +209,10 @@ class MemoryStorage:
         ]
         return found[:limit]
 
+    async def version(self, stream: str) -> int:
+        """Return how many events a stream has."""
+        return len(self._disk.streams.get(stream, ()))
+
     async def read_all(
         self, *, after: int, limit: int, kinds: Sequence[str] | None = None
     ) -> Sequence[RecordedEvent]:

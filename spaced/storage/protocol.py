@@ -157,6 +157,10 @@ class Storage(Protocol):
         """
         ...
 
+    async def version(self, stream: str) -> int:
+        """Return the version that a stream is at; 0 for one without events or a purged one."""
+        ...
+
     async def read_all(
         self, *, after: int, limit: int, kinds: Sequence[str] | None = None
     ) -> Sequence[RecordedEvent]:

@@ -113,6 +113,7 @@ questions = st.one_of(
         limit=st.integers(1, 9),
         kinds=st.none() | st.lists(st.sampled_from(["noted", "told", "other"])),
     ),
+    calls("version", stream=streams),
     calls("list_streams", after=streams | st.just(""), limit=st.integers(1, 3)),
     calls("get_rows_of", wanted=st.fixed_dictionaries({"card": row_keys, "slot": row_keys})),
     calls("get_rows", table=st.just("card"), keys=row_keys),

@@ -67,6 +67,7 @@ class LifecyclePromises(StorageFixtures):
             "bulk append": lambda: storage.append([start("run-2")], bulk=True),
             "head": storage.head,
             "read_stream": lambda: storage.read_stream("run-1"),
+            "version": lambda: storage.version("run-1"),
             "read_all": lambda: storage.read_all(after=0, limit=1),
             "list_streams": lambda: storage.list_streams(limit=1),
             "get_rows": lambda: storage.get_rows("card", [("a",)]),

@@ -140,6 +140,20 @@ class ReadingPromises(StorageFixtures):
         heads = await storage.list_streams(limit=9)
         assert [(h.stream, h.version) for h in heads] == [("run-1", 3), ("run-2", 5)]
 
+    async def test_the_version_of_a_stream_is_told(self, storage: Storage) -> None:
+        """It counts the stream's events alone; a stream without any is at 0."""
+        await storage.append([start("run-1", count=3), start("run-2")])
+        await storage.append([write("run-1", 3, event())])
+        assert await storage.version("run-1") == 4
+        assert await storage.version("run-2") == 1
+        assert await storage.version("run-3") == 0
+
+    async def test_a_purged_stream_is_at_version_0(self, storage: Storage) -> None:
+        """Nothing of it is left to count."""
+        await storage.append([start("run-1", count=3)])
+        await storage.purge("run-1")
+        assert await storage.version("run-1") == 0
+
     async def test_streams_are_listed_in_pages(self, storage: Storage) -> None:
         """Pages from the last name on give every stream once."""
         await storage.append([start(name) for name in NAMES])
