@@ -2,14 +2,16 @@
 
 import asyncio
 import json
+import logging
 import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from spaced.clock import SystemClock
-from spaced.errors import PluginProblem
+from spaced.clock import Clock, SystemClock
+from spaced.errors import PluginProblem, SpawnRefused
 from spaced.plugin_host.host import PluginHost, load_plugins
+from spaced.runtime.child import Child, ChildRequest
 from spaced.runtime.protocol import RuntimeServices
 from spaced.storage.protocol import StoragePlace
 
@@ -36,9 +38,23 @@ async def _use(host: PluginHost, folder: Path) -> list[str]:
     storage = await host.storage("sqlite").open(place)
     assert await storage.head() == 0
     await storage.close()
-    runtime = host.runtime("acme")({}, RuntimeServices(clock=clock, state_folder=folder))
-    await runtime.close()
-    return ["storage sqlite", "runtime acme"]
+    for name in ("acme", "scripted"):
+        await host.runtime(name)({}, _services(clock, folder / name)).close()
+    return ["storage sqlite", "runtime acme", "runtime scripted"]
+
+
+def _services(clock: Clock, folder: Path) -> RuntimeServices:
+    return RuntimeServices(
+        clock=clock,
+        log=logging.getLogger("host-report"),
+        state_folder=folder,
+        spawn=_spawn_nothing,
+        redact=str,
+    )
+
+
+async def _spawn_nothing(request: ChildRequest) -> Child:
+    raise SpawnRefused(f"nothing is started here, and not {request.command[0]!r} either")
 
 
 def _refusal(host: PluginHost, runtime: str) -> str:

@@ -65,8 +65,8 @@ def test_good_plugins_work_beside_every_kind_of_broken_one(report: Report) -> No
     assert report.plugins["spaced"]["state"] == "loaded"
     assert report.plugins["acme-good"]["state"] == "loaded"
     assert report.storages == ["sqlite"]
-    assert report.runtimes == ["acme"]
-    assert report.used == ["storage sqlite", "runtime acme"]
+    assert report.runtimes == ["acme", "scripted"]
+    assert report.used == ["storage sqlite", "runtime acme", "runtime scripted"]
 
 
 def test_every_installed_plugin_is_listed(report: Report) -> None:
@@ -185,4 +185,4 @@ def test_a_fixed_version_and_a_choice_work_on_the_next_start(
 
     plugin = fixed.plugins["acme-import"]
     assert (plugin["state"], plugin["version"]) == ("loaded", "1.1")
-    assert fixed.runtimes == ["acme", "contested", "stars"]
+    assert fixed.runtimes == ["acme", "contested", "scripted", "stars"]

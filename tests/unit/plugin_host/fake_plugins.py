@@ -5,10 +5,17 @@ from pathlib import Path
 from types import ModuleType
 
 from spaced.plugin_api import (
+    AgentConnection,
     AgentRuntime,
+    Capabilities,
+    JsonObject,
+    ProbeReport,
+    Profile,
     RegisterRuntime,
     RegisterStorage,
     RuntimeServices,
+    SessionSpec,
+    Sink,
     Storage,
     StoragePlace,
     hookimpl,
@@ -28,6 +35,25 @@ class FakeStorageFactory:
 
 class FakeRuntime:
     """A runtime that talks to nobody."""
+
+    capabilities = Capabilities()
+
+    async def probe(self, profile: Profile) -> ProbeReport:
+        raise AssertionError("no test of the host asks for an agent")
+
+    async def open(
+        self, session: SessionSpec, continuity: JsonObject | None, sink: Sink
+    ) -> AgentConnection:
+        raise AssertionError("no test of the host opens an agent")
+
+    async def reattach(
+        self,
+        session: SessionSpec,
+        continuity: JsonObject,
+        sink: Sink,
+        turn_id: str | None = None,
+    ) -> AgentConnection | None:
+        raise AssertionError("no test of the host opens an agent")
 
     async def close(self) -> None:
         return

@@ -3,13 +3,19 @@
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from spaced.domain.profile import Profile
 from spaced.plugin_host.hookspecs import declared_hooks
+from spaced.runtime.protocol import RuntimeFactory
+from spaced.testing.runtime_contract import RuntimeContract
+from spaced.testing.runtime_harness import Behaviour, RuntimeHarness
 
 REPOSITORY = Path(__file__).parents[3]
 PAGE = REPOSITORY / "docs" / "plugins.md"
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
 NOT_YET = "No first-party plugin uses it yet; it comes with the first one."
 
 
@@ -42,9 +48,35 @@ def test_there_are_exactly_two_hooks() -> None:
     assert list(declared_hooks()) == ["spaced_register_runtimes", "spaced_register_storages"]
 
 
-@pytest.mark.parametrize(
-    "block", re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
-)
+@pytest.mark.parametrize("block", BLOCKS)
 def test_every_python_example_of_the_page_runs(block: str) -> None:
     """An example that does not even run helps nobody."""
     exec(compile(block, str(PAGE), "exec"), {"__name__": "example"})
+
+
+class TestTheRuntimeOfThePage(RuntimeContract):
+    """The example keeps the contract, as far as so small an agent can be put to it."""
+
+    @pytest.fixture
+    def harness(self, tmp_path: Path) -> RuntimeHarness:
+        return PageHarness(_runtime_of_the_page(), tmp_path)
+
+
+class PageHarness(RuntimeHarness):
+    """Its agent can do one thing."""
+
+    def profile_that(self, behaviour: Behaviour) -> Profile | None:
+        if behaviour != "replies":
+            return None
+        return Profile(name="acme", agent_name="acme", runtime="acme")
+
+    def why_not(self, behaviour: Behaviour) -> str:
+        return f"the agent of the page only repeats what it is told: {behaviour}"
+
+
+def _runtime_of_the_page() -> RuntimeFactory:
+    (block,) = [block for block in BLOCKS if "class AcmeRuntime:" in block]
+    names: dict[str, Any] = {"__name__": "example"}
+    exec(compile(block, str(PAGE), "exec"), names)
+    factory: RuntimeFactory = names["AcmeRuntime"]
+    return factory
