@@ -4,12 +4,16 @@ from typing import cast
 
 import pytest
 
+from spaced.domain.events.ask import QuestionAsked
 from spaced.domain.events.profile import ProfileDefined
+from spaced.domain.events.prompt import PromptAdmitted
 from spaced.domain.events.run import RunUpdated
 from spaced.domain.events.transcript import AgentItemUpdated, AgentStatusChanged
+from spaced.domain.events.turn import ExecutionOpened, TurnStarted
 from spaced.domain.profile import Profile
 from spaced.engine.doctor import Finding, examine
 from spaced.engine.journal import Journal
+from spaced.log.read_models.catalogue import TABLES
 from spaced.log.record import NewEvent
 from spaced.log.table import DeleteRow, Key, PutRow, Row
 from spaced.storage.protocol import Storage
@@ -27,6 +31,22 @@ from tests.integration.journal.telling import (
 from tests.unit.log.stories import said
 
 PROFILE = ProfileDefined(profile=Profile(name="P", agent_name="a", runtime="acp"))
+UNFINISHED = (
+    PromptAdmitted(
+        prompt_id="msg",
+        parts=(),
+        delivery="queue",
+        address={"kind": "session", "id": "run"},
+        origin="person",
+        held=False,
+        rank=1,
+        queue_index=0,
+    ),
+    TurnStarted(turn_id="turn", prompt_ids=("msg",)),
+    ExecutionOpened(execution_id="exe", runtime="scripted", generation=1),
+    QuestionAsked(ask_id="ask", questions=()),
+    item("open", stream_status="streaming"),
+)
 
 
 async def _row(storage: Storage, table: str, *key: str) -> Row:
@@ -83,11 +103,23 @@ async def test_a_row_that_is_gone_is_missing(
     ]
 
 
+@pytest.mark.parametrize("table", ["prompt", "turn", "ask", "execution", "open_item"])
+async def test_what_is_unfinished_and_has_no_row_is_missing(
+    storage: Storage, journal: Journal, table: str
+) -> None:
+    """A recovery would pass it over; the doctor does not."""
+    await begin_chat(storage, journal, "run", *UNFINISHED)
+    (row,) = (await storage.list_rows(table)).rows
+    await storage.append([], [DeleteRow(table=table, key=TABLES[table].key_of(row))])
+
+    assert [(f.kind, f.table) for f in await findings(storage)] == [("missing-row", table)]
+
+
 @pytest.mark.parametrize(
     ("table", "key", "columns"),
     [
         ("session", ("run",), {"item_count": 9, "status": "x"}),
-        ("session", ("run",), {"agent_id": None}),
+        ("session", ("run",), {"directory": "/elsewhere"}),
         ("item", ("run", "b"), {"ordinal": 1}),
         ("run", ("run",), {"damage": "made up"}),
     ],

@@ -1,0 +1,140 @@
+"""The engine: every part of it, put together once, from its start to its stop."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+from spaced.clock import Clock
+from spaced.engine.announcements import Announcements
+from spaced.engine.asks import Asks
+from spaced.engine.control import Control
+from spaced.engine.coordinator import Coordinator
+from spaced.engine.deletions import Deletions
+from spaced.engine.executions import Executions
+from spaced.engine.forks import Forks
+from spaced.engine.idle_connections import IdleConnections
+from spaced.engine.journal import Journal
+from spaced.engine.parts import EngineParts, EngineSettings, Reach, never_crash
+from spaced.engine.process_records import ProcessRows
+from spaced.engine.profiles import Profiles
+from spaced.engine.prompt_queues import PromptQueues
+from spaced.engine.prompts import Prompts
+from spaced.engine.recovery import Recovered, Recovery
+from spaced.engine.run_queues import RunQueues
+from spaced.engine.runtimes import Runtimes
+from spaced.engine.session_turns import SessionTurns
+from spaced.engine.sessions import Sessions
+from spaced.engine.supervision import Tasks
+from spaced.engine.workflows import Workflows
+from spaced.identifiers import IdGenerator
+from spaced.runtime.processes.supervisor import ProcessSupervisor
+from spaced.runtime.protocol import RuntimeFactory
+from spaced.storage.protocol import Storage
+
+log = logging.getLogger(__name__)
+
+
+class Engine:
+    """Everything that decides and acts, over one storage.
+
+    Attributes:
+        sessions: create sessions and change them.
+        prompts: admit prompts.
+        queue: change what waits.
+        control: interrupt, wait, reset.
+        asks: permissions, questions, grants.
+        deletions: delete, and purge what was deleted.
+        forks: fork a chat.
+        profiles: the agents' configurations.
+        coordinator: what every session is doing.
+        announcements: whom to listen to.
+        counters: what is worth knowing and no fact.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        factories: Mapping[str, RuntimeFactory],
+        *,
+        clock: Clock,
+        state_folder: Path,
+        settings: EngineSettings | None = None,
+        runtime_configs: Mapping[str, Mapping[str, object]] | None = None,
+        reach: Reach = never_crash,
+    ) -> None:
+        """Put the parts together; nothing runs before `start`.
+
+        Args:
+            factories: the runtimes' factories by name.
+            state_folder: where runtimes keep what outlives the daemon.
+            runtime_configs: the settings of runtimes, by name.
+            reach: called at each crash point.
+        """
+        ids = IdGenerator(clock.now)
+        journal = Journal(storage, clock)
+        self._storage = storage
+        self._parts = parts = EngineParts(
+            storage=storage,
+            journal=journal,
+            queues=RunQueues(storage, journal),
+            clock=clock,
+            ids=ids,
+            tasks=Tasks(),
+            announcements=Announcements(),
+            settings=settings or EngineSettings(),
+            reach=reach,
+        )
+        self._processes = ProcessSupervisor(clock, storage.log_id, ProcessRows(storage))
+        self._runtimes = Runtimes(
+            factories,
+            clock=clock,
+            spawn=self._processes,
+            state_folder=state_folder,
+            configs=runtime_configs,
+        )
+        self.announcements = parts.announcements
+        self.counters = parts.counters
+        self.profiles = Profiles(storage, journal, ids, self._runtimes.knows)
+        self.workflows = Workflows(storage, journal)
+        self.executions = Executions(parts, self._runtimes, self.profiles, self._processes)
+        turns = SessionTurns(parts, self.executions, self.workflows)
+        self.coordinator = coordinator = Coordinator(parts, turns)
+        self.sessions = Sessions(parts, self.profiles, self.workflows, self.executions, coordinator)
+        self.prompts = Prompts(parts, coordinator)
+        self.queue = PromptQueues(parts, coordinator)
+        self.control = Control(parts, self.executions, coordinator)
+        self.asks = Asks(parts, self.executions, coordinator)
+        self.deletions = Deletions(parts, self.executions, coordinator)
+        self.forks = Forks(parts, self.workflows)
+        self._idling = IdleConnections(parts, self.executions, coordinator)
+        self._is_stopped = False
+
+    async def start(self) -> Recovered:
+        """Take over the log: ensure what has to be there, and recover what was left open."""
+        self._storage.on_committed = self.announcements.committed
+        await self.workflows.ensure_builtin()
+        recovery = Recovery(
+            self._parts, self.executions, self.coordinator, self.profiles, self._processes
+        )
+        recovered = await recovery.run()
+        await self.deletions.purge_due()
+        log.info(
+            "started: %d turns abandoned, %d executions go on, %d processes killed",
+            recovered.abandoned,
+            recovered.reattached,
+            recovered.killed,
+            extra={"event": "engine-started"},
+        )
+        return recovered
+
+    async def stop(self) -> None:
+        """Let running turns end within the grace, then end everything; stopping twice is fine."""
+        if self._is_stopped:
+            return
+        self._is_stopped = True
+        await self.coordinator.stop()
+        await self.executions.end_all(reason="daemon-stopped")
+        await self._runtimes.close()
+        await self._processes.close()
+        await self._parts.tasks.close()
+        log.info("stopped", extra={"event": "engine-stopped"})
