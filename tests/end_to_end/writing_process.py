@@ -74,6 +74,7 @@ class Writer:
             origin="person",
             held=False,
             rank=self._version,
+            queue_index=0,
         )
 
     def _item(self) -> list[Statement]:
