@@ -1,17 +1,24 @@
-"""Chats to measure with: sessions whose events reach a storage through the journal alone."""
+"""Chats that are laid into a storage through the journal alone, to be there when one measures."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from spaced.clock import Clock, SystemClock
 from spaced.domain.events.event import Event, SessionEvent
-from spaced.domain.events.prompt import PromptAdmitted
+from spaced.domain.events.prompt import PromptAdmitted, PromptPromoted
 from spaced.domain.events.run import RunCreated
 from spaced.domain.events.transcript import (
     AgentItemTextAppended,
     AgentItemUpdated,
     AgentItemUpserted,
     AgentSessionCreated,
+)
+from spaced.domain.events.turn import (
+    ExecutionEnded,
+    ExecutionOpened,
+    TurnDispatched,
+    TurnEnded,
+    TurnStarted,
 )
 from spaced.engine.journal import Entry, Journal, Statement
 from spaced.log.read_models.catalogue import TABLES
@@ -56,27 +63,45 @@ class Chat:
         """Record events."""
         return await self._journal.append(self.entry(*events), own_rows=own_rows, bulk=bulk)
 
-    async def admit(self) -> None:
-        """Record a prompt."""
-        await self.append(self.prompt())
-
     def prompt(self) -> PromptAdmitted:
         """Return the next prompt of the chat."""
         self.prompts += 1
-        return PromptAdmitted(
-            prompt_id=f"msg_{self.prompts:026d}",
-            parts=({"type": "text", "text": PROMPT_TEXT},),
-            delivery="queue",
-            address={"kind": "session", "id": self.session_id},
-            origin="person",
-            held=False,
-            rank=self.prompts,
+        return prompt_of(self.session_id, self.prompts)
+
+    def past_turn(self) -> tuple[Event, ...]:
+        """Return a turn from its prompt to its end, with an execution of its own."""
+        prompt = self.prompt()
+        name = f"{self.session_id[4:]:0>14}{self.prompts:012d}"
+        turn_id, execution_id = f"turn_{name}", f"exe_{name}"
+        names = (prompt.prompt_id,)
+        return (
+            prompt,
+            ExecutionOpened(execution_id=execution_id, runtime="scripted", generation=1),
+            PromptPromoted(prompt_id=names[0], turn_id=turn_id, item_id=self.new_item_id()),
+            TurnStarted(turn_id=turn_id, prompt_ids=names),
+            TurnDispatched(turn_id=turn_id, execution_id=execution_id, prompt_ids=names),
+            TurnEnded(turn_id=turn_id, outcome="completed"),
+            ExecutionEnded(execution_id=execution_id, reason="idle"),
         )
 
     def new_item_id(self) -> str:
         """Return the next item's id; unique in the storage, as real ones are."""
         self.items += 1
         return f"itm_{self.session_id[4:]:0>12}{self.items:014d}"
+
+
+def prompt_of(session_id: str, number: int) -> PromptAdmitted:
+    """Return a prompt of a session; its id is unique in the storage, as real ones are."""
+    return PromptAdmitted(
+        prompt_id=f"msg_{session_id[4:]:0>14}{number:012d}",
+        parts=({"type": "text", "text": PROMPT_TEXT},),
+        delivery="queue",
+        address={"kind": "session", "id": session_id},
+        origin="person",
+        held=True,
+        rank=number,
+        queue_index=number - 1,
+    )
 
 
 def creation(title: str) -> tuple[Event, ...]:

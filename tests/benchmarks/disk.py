@@ -8,32 +8,20 @@ from pathlib import Path
 
 import msgspec
 
-from spaced.clock import Timestamp
 from spaced.engine.transcripts import all_items
 from spaced.storage.protocol import Storage
-from tests.benchmarks.chats import Chat, new_chat, open_storage
+from tests.benchmarks.chats import open_storage
 from tests.benchmarks.corpus import Corpus
+from tests.benchmarks.engines import Host, Pace, Step
 from tests.benchmarks.measure import Line, at_most
 from tests.benchmarks.stage import Stage
-from tests.benchmarks.streaming import OpenMessage, deltas
 
 _LIMITS = {200_000: 1.3, 10_000: 1.5, 1_000: 2.0}
 _SESSIONS = 8
-_SLOW_DELTA, _SLOW_MS = 60, 250
-_FAST_DELTA = 64
+_SLOW_PIECE, _SLOW_MS = 60, 250
+_FAST_PIECE = 64
 _WRITE_COUNTER = Path("/proc/self/io")
 _HAS_WRITE_COUNTER = _WRITE_COUNTER.exists()
-
-
-class FakeClock:
-    """A clock that moves only when it is told to."""
-
-    def __init__(self) -> None:
-        self.moment = 1_760_000_000_000
-
-    def now(self) -> Timestamp:
-        """Return the time that was set."""
-        return Timestamp(self.moment)
 
 
 async def disk_per_byte(stage: Stage) -> list[Line]:
@@ -52,17 +40,21 @@ async def _one_size(
     stage: Stage, length: int, nothing: Mapping[str, int], *, limit: float, is_slow: bool
 ) -> list[Line]:
     folder = stage.new_folder()
-    storage = await open_storage(folder)
-    chats = [await new_chat(storage, f"ses_{length}x{index}") for index in range(_SESSIONS)]
-    items = max(1, stage.sizes.disk_bytes // length // _SESSIONS)
+    piece, pause = (_SLOW_PIECE, _SLOW_MS) if is_slow else (_FAST_PIECE, 0)
+    sessions = min(_SESSIONS, max(1, stage.sizes.disk_bytes // length))
+    pace = Pace(pause // sessions)
+    host = await Host.open(folder, clock=pace.clock, before_text=pace.before_text)
+    items = max(1, stage.sizes.disk_bytes // length // sessions)
+    session_ids = []
+    for index in range(sessions):
+        corpus = Corpus(seed=index)
+        steps = [_said(corpus.take(length), piece) for _ in range(items)]
+        session_ids.append(await host.chat(steps))
     async with asyncio.TaskGroup() as group:
-        for index, chat in enumerate(chats):
-            corpus = Corpus(seed=index)
-            group.create_task(
-                _talk(storage, chat, [corpus.take(length) for _ in range(items)], is_slow=is_slow)
-            )
-    final = sum([len(await _transcript(storage, chat)) for chat in chats])
-    await storage.close()
+        for session_id in session_ids:
+            group.create_task(host.turn(session_id))
+    final = sum([len(await _transcript(host.storage, name)) for name in session_ids])
+    await host.close()
     parts = Counter(_weigh(folder))
     parts.subtract(nothing)
     search = parts.pop("search")
@@ -89,19 +81,12 @@ async def _one_size(
     ]
 
 
-async def _talk(storage: Storage, chat: Chat, texts: list[str], *, is_slow: bool) -> None:
-    clock = FakeClock()
-    for text in texts:
-        message = OpenMessage(storage, chat, clock)
-        await message.begin()
-        for part in deltas(text, _SLOW_DELTA if is_slow else _FAST_DELTA):
-            await message.add(part)
-            clock.moment += _SLOW_MS if is_slow else 0
-        await message.end()
+def _said(text: str, piece: int) -> Step:
+    return {"do": "say", "text": text, "piece_length": piece}
 
 
-async def _transcript(storage: Storage, chat: Chat) -> bytes:
-    return msgspec.json.encode(await all_items(storage, chat.session_id, chat.session_id))
+async def _transcript(storage: Storage, session_id: str) -> bytes:
+    return msgspec.json.encode(await all_items(storage, session_id, session_id))
 
 
 def _weigh(folder: Path) -> Mapping[str, int]:
@@ -159,19 +144,13 @@ async def bytes_written(stage: Stage) -> list[Line]:
 
 
 async def _stream(stage: Stage, size: int, length: int, milliseconds: int) -> int:
-    clock = FakeClock()
-    storage = await open_storage(stage.new_folder())
-    chat = await new_chat(storage, "ses_stream")
-    corpus = Corpus(seed=3)
+    pace = Pace(milliseconds)
+    host = await Host.open(stage.new_folder(), clock=pace.clock, before_text=pace.before_text)
+    flood = {"do": "flood", "bytes": length, "piece_bytes": _FAST_PIECE}
+    session_id = await host.chat([flood] * (size // length))
     before = _written()
-    for _ in range(size // length):
-        message = OpenMessage(storage, chat, clock)
-        await message.begin()
-        for part in deltas(corpus.take(length), _FAST_DELTA):
-            await message.add(part)
-            clock.moment += milliseconds
-        await message.end()
-    await storage.close()
+    await host.turn(session_id)
+    await host.close()
     return _written() - before
 
 

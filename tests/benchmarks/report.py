@@ -11,8 +11,8 @@ LATER = (
     "admit, against a bare HTTP handler; 64 clients at ≥ 60 % of its throughput",
     "admit → first SSE frame at a client ≤ 3 x",
     "delta → 1 / 10 / 100 subscribers ≥ 70 %",
-    "start against a bare HTTP application; the command line; idle memory and CPU",
-    "search with snippets; migration; sync; interrupt → idle",
+    "start and idle memory against a bare HTTP application; the command line",
+    "search with snippets; migration; sync; interrupt of an agent that ignores it",
 )
 
 

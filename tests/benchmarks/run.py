@@ -10,7 +10,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final, TypeAlias
 
-from tests.benchmarks import appending, disk, reading, searching, starting, upkeep
+from tests.benchmarks import (
+    appending,
+    disk,
+    idling,
+    interrupting,
+    reading,
+    searching,
+    starting,
+    upkeep,
+)
 from tests.benchmarks.measure import Line
 from tests.benchmarks.report import document, table
 from tests.benchmarks.sizes import FULL, QUICK, Sizes
@@ -20,11 +29,16 @@ Benchmark: TypeAlias = Callable[[Stage], Awaitable[list[Line]]]
 
 BENCHMARKS: Final[dict[str, Benchmark]] = {
     "admit": appending.one_client,
+    "admit-rarely": appending.rare_admissions,
     "admit-beside-streams": appending.beside_streams,
     "group-commit": appending.many_clients,
     "disk": disk.disk_per_byte,
     "written": disk.bytes_written,
+    "flood": idling.flooded,
+    "parked": idling.parked,
+    "interrupt": interrupting.interrupt,
     "start-after-kill": starting.start_after_kill,
+    "start-in-mid-turn": starting.start_in_mid_turn,
     "doctor": upkeep.doctor,
     # From here on with the large storage, which the first of them builds.
     "first-screen": reading.first_screen,

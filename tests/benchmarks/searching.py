@@ -5,8 +5,9 @@ from contextlib import suppress
 from functools import partial
 
 from spaced_sqlite.search_index import match_expression
-from tests.benchmarks.appending import prompt_bytes
-from tests.benchmarks.chats import new_chat, open_storage
+from tests.benchmarks.appending import new_client, prompt_bytes
+from tests.benchmarks.chats import open_storage
+from tests.benchmarks.engines import Host
 from tests.benchmarks.floors import CommitFloor, ReadFloor
 from tests.benchmarks.measure import Line, alternate, at_most, compare, compare_medians, timed
 from tests.benchmarks.stage import Stage
@@ -46,10 +47,11 @@ async def search(stage: Stage) -> list[Line]:
 
 async def admit_beside_search(stage: Stage) -> list[Line]:
     """Admit prompts while somebody searches without a break."""
-    storage = await open_storage(await stage.large_folder())
+    host = await Host.open(await stage.large_folder())
     floor = CommitFloor(stage.new_folder())
-    chat = await new_chat(storage, f"ses_searching{await storage.head()}")
-    body = prompt_bytes(chat)
+    rounds = stage.sizes.rounds // 2
+    client = await new_client(host, rounds * 2 + 1, stage.sizes.block)
+    body = prompt_bytes()
     is_over = asyncio.Event()
     admits: list[float] = []
     floors: list[float] = []
@@ -57,7 +59,7 @@ async def admit_beside_search(stage: Stage) -> list[Line]:
     async def search_on(pause: float) -> None:
         while not is_over.is_set():
             for query in _QUERIES.values():
-                await storage.search("item", query, limit=_HITS)
+                await host.storage.search("item", query, limit=_HITS)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(pause):
                         await is_over.wait()
@@ -65,13 +67,13 @@ async def admit_beside_search(stage: Stage) -> list[Line]:
     async def measure(pause: float) -> None:
         admits.clear()
         floors.clear()
-        for number in range(stage.sizes.rounds // 2 + 1):
+        for number in range(rounds + 1):
             is_over.clear()
             async with asyncio.TaskGroup() as group:
                 group.create_task(search_on(pause))
-                found = [await timed(chat.admit) for _ in range(stage.sizes.block)]
+                found = [await timed(client.admit) for _ in range(stage.sizes.block)]
                 is_over.set()
-            await storage.append([])
+            await host.settle()
             least = [await timed(partial(floor.commit, body)) for _ in found]
             if number:
                 admits.extend(found)
@@ -85,5 +87,5 @@ async def admit_beside_search(stage: Stage) -> list[Line]:
     await measure(0)
     lines += compare(f"{name} without a pause", admits, floors)
     floor.close()
-    await storage.close()
+    await host.close()
     return lines

@@ -17,6 +17,9 @@ class Sizes:
         events: of the large storage; its items have three events each.
         disk_bytes: text of each storage whose size is measured.
         streamed_bytes: text that streams in small pieces.
+        parked: sessions that nobody uses.
+        output_bytes: output of a tool.
+        idle_seconds: for how long an idle engine is watched.
     """
 
     rounds: int
@@ -29,6 +32,9 @@ class Sizes:
     events: int
     disk_bytes: int
     streamed_bytes: int
+    parked: int
+    output_bytes: int
+    idle_seconds: float
 
 
 FULL: Final = Sizes(
@@ -40,8 +46,11 @@ FULL: Final = Sizes(
     large_session=100_000,
     sessions=50_000,
     events=1_000_000,
-    disk_bytes=3_000_000,
+    disk_bytes=2_000_000,
     streamed_bytes=10_000_000,
+    parked=10_000,
+    output_bytes=50_000_000,
+    idle_seconds=2.0,
 )
 QUICK: Final = Sizes(
     rounds=2,
@@ -53,5 +62,8 @@ QUICK: Final = Sizes(
     sessions=200,
     events=2_000,
     disk_bytes=210_000,
-    streamed_bytes=200_000,
+    streamed_bytes=100_000,
+    parked=50,
+    output_bytes=1_000_000,
+    idle_seconds=0.1,
 )

@@ -51,21 +51,31 @@ class Stage:
         return self._large_folder
 
 
-async def add_sessions(storage: Storage, number: int) -> list[Chat]:
-    """Open many chats in bulk."""
+async def add_sessions(storage: Storage, number: int, *, turn_in_each: int = 0) -> list[Chat]:
+    """Open many chats in bulk.
+
+    Args:
+        turn_in_each: every so-manieth has a turn behind it; with 0 none has.
+    """
     journal = Journal(storage, SystemClock())
     chats = [Chat(storage, f"ses_{index:06d}") for index in range(number)]
     for first in range(0, number, _SESSIONS_AT_ONCE):
         some = chats[first : first + _SESSIONS_AT_ONCE]
-        entries = [chat.entry(*creation(f"Look into {chat.session_id}")) for chat in some]
+        entries = [chat.entry(*_past(chat, turn_in_each)) for chat in some]
         await journal.append(*entries, bulk=True)
     return chats
+
+
+def _past(chat: Chat, turn_in_each: int) -> tuple[Event, ...]:
+    opening = creation(f"Look into {chat.session_id}")
+    has_turn = turn_in_each and int(chat.session_id[4:]) % turn_in_each == 0
+    return (*opening, *chat.past_turn()) if has_turn else opening
 
 
 async def _build(storage: Storage, sizes: Sizes) -> None:
     """Fill a storage so that it has the sizes' sessions, items and events."""
     corpus = Corpus(seed=7)
-    chats = await add_sessions(storage, sizes.sessions - 3)
+    chats = await add_sessions(storage, sizes.sessions - 3, turn_in_each=5)
     await fill(await new_chat(storage, SMALL), [corpus.take(_LONG_TEXT)] * sizes.small_session)
     for name, items in ((MIDDLE, sizes.middle_session), (LARGE, sizes.large_session)):
         length = _LONG_TEXT if name == MIDDLE else _SHORT_TEXT

@@ -1,19 +1,24 @@
-"""Opening a storage: large against empty, and after a kill against after an orderly end."""
+"""Starting an engine: over a large log and an empty one, and after a kill."""
 
 import asyncio
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.benchmarks.chats import open_storage
+from tests.benchmarks.child import Child
+from tests.benchmarks.engines import Host
 from tests.benchmarks.measure import Line, at_most, median, timed
 from tests.benchmarks.stage import Stage
 
+_SESSIONS = 20
+
 
 async def start(stage: Stage) -> list[Line]:
-    """Open a large and an empty storage in turn."""
+    """Start over a large and an empty storage in turn."""
     large, empty = await stage.large_folder(), stage.new_folder()
-    await _open_and_close(empty)
+    for folder in (empty, large):
+        await _open_and_close(folder)
     times: dict[Path, list[float]] = {large: [], empty: []}
     for _ in range(stage.sizes.heavy_rounds * 2):
         for folder, found in times.items():
@@ -44,7 +49,7 @@ async def start(stage: Stage) -> list[Line]:
 
 
 async def start_after_kill(stage: Stage) -> list[Line]:
-    """Open a storage whose process was killed, and the same after an orderly end."""
+    """Start over a storage whose process was killed, and over the same after an orderly end."""
     crashed = stage.new_folder()
     await _open_and_close(crashed)
     await _write_and_die(crashed)
@@ -70,18 +75,69 @@ async def start_after_kill(stage: Stage) -> list[Line]:
     ]
 
 
+async def start_in_mid_turn(stage: Stage) -> list[Line]:
+    """Start over a log whose process was killed in mid-turn, and over the same when all is over."""
+    crashed = stage.new_folder()
+    child = await Child.start("killed_engine", crashed, _SESSIONS)
+    session_ids = (await child.says())["session_ids"]
+    code = await child.ended()
+    assert code < 0, f"the engine was to be killed, but it ended with {code}"
+    lines = []
+    for can_reattach, agents in ((False, "agents that end with it"), (True, "agents to look for")):
+        killed: list[float] = []
+        quiet: list[float] = []
+        for _ in range(stage.sizes.heavy_rounds):
+            folder = stage.new_folder()
+            shutil.copytree(crashed, folder)
+            for times in (killed, quiet):
+                times.append(await _until_usable(folder, session_ids, can_reattach=can_reattach))
+            shutil.rmtree(folder)
+        moment = f"start after a kill, {_SESSIONS} sessions in mid-turn, {agents}: what it adds"
+        lines.append(_added(moment, killed, quiet))
+    return lines
+
+
+def _added(moment: str, killed: Sequence[float], quiet: Sequence[float]) -> Line:
+    return Line(
+        moment=moment,
+        value=median(killed) - median(quiet),
+        unit="ms",
+        budget=at_most(200),
+        product=median(killed),
+        floor=median(quiet),
+        note="until each has admitted a prompt; the start over a quiet log does the same",
+    )
+
+
+async def _until_usable(folder: Path, session_ids: Sequence[str], *, can_reattach: bool) -> float:
+    """Return the milliseconds until every session has admitted a prompt."""
+    hosts: list[Host] = []
+
+    async def all_admit() -> None:
+        host = await Host.open(folder, can_reattach=can_reattach)
+        hosts.append(host)
+        async with asyncio.TaskGroup() as group:
+            for session_id in session_ids:
+                group.create_task(host.admit(session_id))
+
+    taken = await timed(all_admit)
+    for host in hosts:
+        await host.close()
+    return taken
+
+
 async def _open_and_close(folder: Path) -> float:
-    """Return the milliseconds until a storage answers its first question."""
-    storage = None
+    """Return the milliseconds until an engine has started and its storage answers."""
+    hosts: list[Host] = []
 
     async def first_answer() -> None:
-        nonlocal storage
-        storage = await open_storage(folder)
-        await storage.head()
+        host = await Host.open(folder)
+        hosts.append(host)
+        await host.storage.head()
 
     taken = await timed(first_answer)
-    assert storage is not None
-    await storage.close()
+    for host in hosts:
+        await host.close()
     return taken
 
 

@@ -5,12 +5,15 @@ from functools import partial
 from time import perf_counter
 
 from spaced.engine.doctor import examine, rebuild
+from tests.benchmarks.appending import new_client
 from tests.benchmarks.chats import fill, new_chat, open_storage
 from tests.benchmarks.corpus import Corpus
+from tests.benchmarks.engines import Host
 from tests.benchmarks.measure import Line, at_most, median, quantile, timed
 from tests.benchmarks.stage import Stage, add_sessions
 
 _SHARE = 25
+_SESSIONS_MEANWHILE = 250
 
 
 async def doctor(stage: Stage) -> list[Line]:
@@ -39,18 +42,21 @@ async def doctor(stage: Stage) -> list[Line]:
 
 async def backup(stage: Stage) -> list[Line]:
     """Admit prompts while the large storage is copied, and without that."""
-    storage = await open_storage(await stage.large_folder())
-    chat = await new_chat(storage, f"ses_backup{await storage.head()}")
-    normal = [await timed(chat.admit) for _ in range(stage.sizes.rounds * stage.sizes.block)]
+    host = await Host.open(await stage.large_folder())
+    rounds, block = stage.sizes.rounds, stage.sizes.block
+    client = await new_client(host, rounds, block)
+    normal = [await timed(client.admit) for _ in range(rounds * block)]
+    later = await host.chats(_SESSIONS_MEANWHILE)
     during: list[float] = []
     begun = perf_counter()
     async with asyncio.TaskGroup() as group:
-        copying = group.create_task(storage.backup(stage.new_folder()))
+        copying = group.create_task(host.storage.backup(stage.new_folder()))
         while not copying.done():
-            during.append(await timed(chat.admit))
+            session_id = later[len(during) // block % len(later)]
+            during.append(await timed(partial(host.admit, session_id)))
     taken = perf_counter() - begun
-    size = sum((await storage.describe()).sizes.values())
-    await storage.close()
+    size = sum((await host.storage.describe()).sizes.values())
+    await host.close()
     note = f"{size / 1e6:.0f} MB in {taken:.1f} s, {len(during)} prompts admitted meanwhile"
     middle, tail = median, partial(quantile, share=0.99)
     return [
