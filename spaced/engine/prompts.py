@@ -31,6 +31,7 @@ from spaced.identifiers import accept
 from spaced.log.read_models.lives import PROMPTS
 from spaced.refusals import (
     PromptConflict,
+    SessionDeleted,
     SessionTerminal,
     UnknownRun,
 )
@@ -195,9 +196,11 @@ class Prompts:
     async def _admitted_before(self, admission: "_Admission") -> Admitted:
         """Answer a request whose id was taken before, perhaps in another run."""
         key = (admission.prompt_id,)
-        row = (await self._parts.storage.get_rows(PROMPTS.table.name, [key])).rows[0]
-        async with self._parts.queues.hold(str(row["stream"])) as held:
-            prompt = held.prompt(admission.prompt_id) or PROMPTS.state_of(row)
+        rows = (await self._parts.storage.get_rows(PROMPTS.table.name, [key])).rows
+        if not rows:
+            raise SessionDeleted(f"the prompt {admission.prompt_id!r} was deleted with its session")
+        async with self._parts.queues.hold(str(rows[0]["stream"])) as held:
+            prompt = held.prompt(admission.prompt_id) or PROMPTS.state_of(rows[0])
             return await self._repeat(held, prompt, admission)
 
     def _answer(self, run_id: str, prompt: AdmittedPrompt, *, wakes: bool) -> Admitted:
