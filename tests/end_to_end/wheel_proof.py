@@ -14,9 +14,15 @@ from pathlib import Path
 
 import spaced
 from spaced.clock import SystemClock, Timestamp
+from spaced.domain.chat import ChatRequest
+from spaced.domain.profile import Profile
+from spaced.engine.engine import Engine
+from spaced.engine.prompts import Address, PromptRequest
+from spaced.engine.transcripts import newest_items
 from spaced.errors import SpacedError
+from spaced.log.read_models.catalogue import TABLES
 from spaced.log.record import NewEvent, StreamWrite
-from spaced.plugin_host.host import load_plugins
+from spaced.plugin_host.host import PluginHost, load_plugins
 from spaced.resources import folder
 from spaced.storage.protocol import StorageFactory, StoragePlace
 
@@ -26,9 +32,11 @@ def main() -> None:
     prove_package()
     prove_resources()
     prove_contents()
-    factory = prove_plugin()
+    host = prove_plugins()
     with tempfile.TemporaryDirectory() as place:
-        asyncio.run(prove_storage(factory, Path(place) / "storage"))
+        asyncio.run(prove_storage(host.storage("sqlite"), Path(place) / "storage"))
+    with tempfile.TemporaryDirectory() as place:
+        asyncio.run(prove_chat(host, Path(place)))
 
 
 def prove_package() -> None:
@@ -65,13 +73,36 @@ def prove_contents() -> None:
     print(f"only {', '.join(sorted(tops))} were installed")
 
 
-def prove_plugin() -> StorageFactory:
-    """The SQLite plugin arrives through its entry point, and no plugin is broken."""
+def prove_plugins() -> PluginHost:
+    """The plugins that come along arrive through their entry points, and none is broken."""
     host = load_plugins(strict=True)
     names = [plugin.name for plugin in host.inventory.plugins]
-    _demand("sqlite" in names, f"the plugin 'sqlite' was not found, only {names}")
+    for name in ("scripted", "sqlite"):
+        _demand(name in names, f"the plugin {name!r} was not found, only {names}")
     print(f"plugins were loaded: {', '.join(names)}")
-    return host.storage("sqlite")
+    return host
+
+
+async def prove_chat(host: PluginHost, place: Path) -> None:
+    """A chat is created, prompted and answered by the agent that needs no model."""
+    tables = tuple(TABLES.values())
+    where = StoragePlace(folder=place / "storage", tables=tables, clock=SystemClock())
+    storage = await host.storage("sqlite").open(where)
+    runtimes = {"scripted": host.runtime("scripted")}
+    engine = Engine(storage, runtimes, clock=SystemClock(), state_folder=place / "state")
+    await engine.start()
+    profile = Profile(name="Smoke", agent_name="scripted", runtime="scripted")
+    profile_id = (await engine.profiles.create(profile)).id
+    chat = ChatRequest(profile_id=profile_id, directory=str(place))
+    session_id = (await engine.sessions.create(chat)).id
+    hello = PromptRequest(parts=[{"type": "text", "text": "Is there smoke?"}])
+    await engine.prompts.send(Address(kind="session", id=session_id), hello)
+    await engine.coordinator.idle(session_id)
+    items = (await newest_items(storage, session_id, limit=9)).items
+    await engine.stop()
+    await storage.close()
+    _demand("Is there smoke?" in str(items[-1:]), f"the chat was not answered: {items}")
+    print("a chat was created, prompted and answered")
 
 
 async def prove_storage(factory: StorageFactory, place: Path) -> None:
