@@ -7,6 +7,7 @@ direction too, since what is displayed is escaped where it is displayed.
 """
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Final
 
 REPLACEMENT: Final = "\ufffd"
@@ -53,7 +54,7 @@ def storable_text(text: str) -> str:
 
 
 def storable(value: object) -> object:
-    """Return a copy of a JSON value whose texts, also those of keys, can be stored."""
+    """Return a copy of a JSON value whose texts, also those of keys, and numbers can be stored."""
     match value:
         case str():
             return storable_text(value)
@@ -61,6 +62,8 @@ def storable(value: object) -> object:
             return {storable_text(str(key)): storable(part) for key, part in value.items()}
         case list() | tuple():
             return [storable(part) for part in value]
+        case float() if not isfinite(value):
+            return None  # JSON has no word for it
         case _:
             return value
 

@@ -24,7 +24,8 @@ from spaced.engine.profiles import Profiles
 from spaced.engine.recording.ask_book import AskBook
 from spaced.engine.recording.changes import Changes
 from spaced.engine.recording.item_book import ItemBook
-from spaced.engine.recording.session_sink import SessionSink, Signal
+from spaced.engine.recording.session_sink import SessionSink
+from spaced.engine.recording.signals import Signal
 from spaced.engine.runtimes import Runtimes
 from spaced.engine.session_commands import living_session
 from spaced.engine.session_specs import continuity_of, spec_of

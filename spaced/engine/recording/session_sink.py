@@ -30,6 +30,7 @@ from spaced.engine.parts import EngineParts
 from spaced.engine.recording.ask_book import AskBook
 from spaced.engine.recording.changes import Changes
 from spaced.engine.recording.item_book import ItemBook
+from spaced.engine.recording.signals import Signal, storable_signal
 from spaced.errors import CorruptStream, InvalidBody, SpacedError, StorageError, StreamPurged
 from spaced.log.table import RowWrite
 from spaced.runtime.protocol import SessionSpec
@@ -57,17 +58,6 @@ TICK_MS: Final = 1000
 _LARGEST_VALUE: Final = 64 * 1024
 _LONGEST_TEXT: Final = 256 * 1024
 _APPEND_WEIGHT: Final = 1024 * 1024
-
-Signal: TypeAlias = (
-    TurnFinished
-    | PromptNotTaken
-    | ExecutionFinished
-    | AgentRetrying
-    | PermissionWanted
-    | QuestionWanted
-    | AskWithdrawn
-)
-"""Reports that whoever runs the turn is told, once they are recorded."""
 
 
 class SessionSink:
@@ -139,7 +129,7 @@ class SessionSink:
                 self._usage = storable_object(usage)
                 self._tick_later()
             case TurnFinished() | PromptNotTaken() | ExecutionFinished() | AgentRetrying():
-                self._on_signal(update)
+                self._on_signal(storable_signal(update))
             case _:
                 await self._take_decision(update)
 
@@ -268,6 +258,10 @@ class SessionSink:
                 if isinstance(event, AgentItemAppended):
                     held.expect_new_item(self._spec.session_id, str(event.item["id"]))
             await held.append(about(self._spec.session_id, *events), own_rows=rows)
+
+    def forget_backlog(self) -> None:
+        """Give up what cannot be written, so that an end can be."""
+        self._backlog = Changes()
 
     def last_words(self, changes: Changes, session: Session) -> Changes:
         """Return what an ending writes: what is left here, and the changes that it brings."""

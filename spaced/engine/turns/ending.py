@@ -4,6 +4,7 @@ Before that, whatever the execution is to be stopped for is stopped: once the lo
 is over, nothing of it goes on.
 """
 
+import logging
 from dataclasses import dataclass
 
 from spaced.clock import to_rfc3339
@@ -15,12 +16,20 @@ from spaced.domain.json_values import JsonObject
 from spaced.domain.problem import Problem
 from spaced.domain.session import Session
 from spaced.domain.turn_decisions import end_turn, return_prompts
-from spaced.engine.executions import Executions, LiveExecution
+from spaced.engine.executions import Executions, LiveExecution, problem_of
 from spaced.engine.held_run import HeldRun, about
 from spaced.engine.parts import EngineParts
 from spaced.engine.recording.changes import Changes
 from spaced.engine.waiting import until_written
-from spaced.errors import StreamPurged
+from spaced.errors import (
+    AppendTooLarge,
+    CorruptStream,
+    InvalidBody,
+    SpacedError,
+    StreamPurged,
+)
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +68,28 @@ class TurnEnder:
         if live is not None:
             live.sink.asks.end_turn(turn_id)
         closing = self._closing(turn_id, live, ending)
-        await until_written(self._parts, lambda: self._write(turn_id, live, ending, closing))
+        try:
+            await until_written(self._parts, lambda: self._write(turn_id, live, ending, closing))
+        except (InvalidBody, AppendTooLarge, CorruptStream) as error:
+            await self._end_barely(turn_id, live, ending, error)
+
+    async def _end_barely(
+        self, turn_id: str, live: LiveExecution | None, ending: Ending, error: SpacedError
+    ) -> None:
+        """End a turn whose end cannot be written as it was reported: it must end all the same."""
+        log.error(
+            "the end of %s cannot be written as it was reported: %s",
+            turn_id,
+            error,
+            extra={"event": "ending-unwritable", "turn_id": turn_id},
+        )
+        if live is not None:
+            live.sink.forget_backlog()
+        outcome: TurnOutcome = "not-dispatched" if ending.outcome == "not-dispatched" else "failed"
+        bare = Ending(
+            outcome=outcome, problem=problem_of(error), execution_reason=ending.execution_reason
+        )
+        await until_written(self._parts, lambda: self._write(turn_id, live, bare, Changes()))
 
     def _closing(self, turn_id: str, live: LiveExecution | None, ending: Ending) -> Changes:
         if live is None:

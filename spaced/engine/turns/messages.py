@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from spaced.engine.executions import LiveExecution
-from spaced.engine.recording.session_sink import Signal
+from spaced.engine.recording.signals import Signal
 from spaced.errors import SpacedError
 
 InterruptCause: TypeAlias = Literal["person", "move", "replace", "timeout", "deleted"]

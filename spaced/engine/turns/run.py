@@ -13,7 +13,7 @@ from spaced.domain.problem import Problem
 from spaced.engine.executions import Executions, LiveExecution, problem_of
 from spaced.engine.live_status import BUSY, STARTING, LiveStatus
 from spaced.engine.parts import EngineParts
-from spaced.engine.recording.session_sink import Signal
+from spaced.engine.recording.signals import Signal
 from spaced.engine.turns.dispatch import BegunTurn, TurnDispatch
 from spaced.engine.turns.ending import Ending, TurnEnder
 from spaced.engine.turns.messages import (

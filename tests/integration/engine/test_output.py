@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from spaced.domain.events.transcript import AgentItemAppended, AgentItemUpdated
-from spaced.domain.events.turn import TurnStarted
+from spaced.domain.events.turn import TurnEnded, TurnStarted
 from spaced.domain.json_values import JsonObject
+from spaced.domain.problem import Problem
 from spaced.engine.executions import LiveExecution
-from spaced.runtime.updates import ItemUpserted, TextAppended, UnknownReport
+from spaced.runtime.updates import ItemUpserted, TextAppended, TurnFinished, UnknownReport
 from spaced.testing.samples import next_turn
 from tests.integration.engine.house import PATIENCE, House, gate, say
 
@@ -180,3 +181,46 @@ async def test_a_fault_of_a_runtime_costs_its_turn_alone(house: House) -> None:
     await house.turn(chat, "next")
     assert (await house.texts(chat))[-1] == "assistant: next"
     assert turn
+
+
+async def test_the_words_of_an_end_pass_the_door(house: House) -> None:
+    """Whatever an agent says about its end, the turn ends as it was told."""
+    chat, live, turn = await _begin(house)
+    half = "why \ud83d"
+    problem = Problem(code=half, message=half, remedy=half)
+
+    await live.sink.report(
+        TurnFinished(
+            turn_id=turn,
+            outcome="failed",
+            stop_reason=half,
+            usage={"tokens": float("nan"), half: 1},
+            problem=problem,
+        )
+    )
+    await house.idle(chat)
+
+    (end,) = await house.found(chat, TurnEnded)
+    assert (end.outcome, end.stop_reason, end.problem.message) == (
+        "failed",
+        "why \ufffd",
+        "why \ufffd",
+    )
+    assert end.usage == {"tokens": None, "why \ufffd": 1}
+
+
+async def test_an_end_that_cannot_be_written_ends_the_turn_all_the_same(house: House) -> None:
+    """With a problem that says so; the next turn works."""
+    chat, live, turn = await _begin(house)
+    deep: Any = 1
+    for _ in range(300):
+        deep = [deep]
+
+    await live.sink.report(TurnFinished(turn_id=turn, usage={"deep": deep}))
+    await house.idle(chat)
+
+    (end,) = await house.found(chat, TurnEnded)
+    assert (end.outcome, end.problem.code) == ("failed", "invalid-body")
+    house.runtime.gates.open("gate")
+    await house.turn(chat, "next")
+    assert (await house.texts(chat))[-1] == "assistant: next"
