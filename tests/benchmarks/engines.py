@@ -141,7 +141,7 @@ class Host:
         if self._profile_id is None:
             self._profile_id = (await self.engine.profiles.create(_PROFILE)).id
         place = self._work / str(next(self._numbers))
-        place.mkdir(parents=True)
+        place.mkdir(parents=True, exist_ok=True)
         if turns:
             # In a file: in a profile or a prompt it would count as something that was recorded.
             (place / _SCRIPT).write_text(json.dumps(turns))
