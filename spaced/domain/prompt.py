@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 
@@ -21,7 +21,6 @@ from spaced.domain.events.turn import TurnDispatched
 from spaced.domain.json_values import JsonObject
 
 PromptStatus = Literal["pending", "promoted", "delivered", "cancelled"]
-UNFINISHED: Final[frozenset[PromptStatus]] = frozenset({"pending", "promoted"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,13 @@ from typing import Final
 import msgspec
 
 from spaced.domain.events.event import Event
-from spaced.domain.events.prompt import PromptEdited, PromptMoved, QueueResumed
+from spaced.domain.events.prompt import (
+    PromptAdmitted,
+    PromptEdited,
+    PromptMoved,
+    PromptOrigin,
+    QueueResumed,
+)
 from spaced.domain.prompt import AdmittedPrompt
 
 GAP: Final = 1 << 20
@@ -96,3 +102,23 @@ def _between(before: int | None, behind: int | None) -> int | None:
 
 def _moved(prompt: AdmittedPrompt, rank: int) -> PromptMoved:
     return PromptMoved(prompt_id=prompt.id, to_session_id=prompt.session_id, rank=rank)
+
+
+def admit_ours(
+    session_id: str, text: str, *, prompt_id: str, origin: PromptOrigin, rank: int, ahead: int
+) -> PromptAdmitted:
+    """Return the admission of a prompt that no client sent.
+
+    Args:
+        ahead: how many pending prompts stand before it.
+    """
+    return PromptAdmitted(
+        prompt_id=prompt_id,
+        parts=({"type": "text", "text": text},),
+        delivery="queue",
+        address={"kind": "session", "id": session_id},
+        origin=origin,
+        held=False,
+        rank=rank,
+        queue_index=ahead,
+    )

@@ -1,13 +1,12 @@
 """Decides what a restart records about a session whose agent is gone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from spaced.domain.ask import Ask
 from spaced.domain.events.ask import AskExpired
 from spaced.domain.events.event import Event
-from spaced.domain.events.prompt import PromptAdmitted
 from spaced.domain.events.transcript import (
     AgentItemAppended,
     AgentItemTextAppended,
@@ -18,11 +17,11 @@ from spaced.domain.execution import Execution
 from spaced.domain.json_values import JsonObject
 from spaced.domain.problem import Problem
 from spaced.domain.prompt import AdmittedPrompt
-from spaced.domain.prompt_queue import rank_ahead
+from spaced.domain.prompt_queue import admit_ours, rank_ahead
 from spaced.domain.session import Session
 from spaced.domain.session_items import closing_fields, interrupted_result, is_open
 from spaced.domain.turn import RecordedTurn
-from spaced.domain.turn_decisions import end_turn, return_prompts
+from spaced.domain.turn_decisions import end_turn, ending_item, return_prompts
 
 MOST_IN_A_ROW: Final = 3
 GO_ON: Final = (
@@ -93,7 +92,10 @@ def abandon(left: LeftOver, *, new_item_id: Callable[[], str], created_at: str) 
     if turn is not None:
         events += return_prompts(left.promoted, turn.id)
         if turn.is_dispatched:
-            events.append(_notice(turn, new_item_id(), created_at))
+            notice = ending_item(
+                new_item_id(), turn.id, created_at, outcome="abandoned", problem=_LOST
+            )
+            events += [] if notice is None else [AgentItemAppended(item=notice)]
     events += [
         ExecutionEnded(execution_id=execution.id, reason="restart") for execution in left.executions
     ]
@@ -125,17 +127,9 @@ def go_on(session: Session, pending: Sequence[AdmittedPrompt], *, prompt_id: str
     """Return the prompt that tells an agent to go on, unless that has not helped before."""
     if session.continued_in_a_row >= MOST_IN_A_ROW or session.is_queue_paused:
         return []
+    rank = rank_ahead(pending)
     return [
-        PromptAdmitted(
-            prompt_id=prompt_id,
-            parts=({"type": "text", "text": GO_ON},),
-            delivery="queue",
-            address={"kind": "session", "id": session.id},
-            origin="recovery",
-            held=False,
-            rank=rank_ahead(pending),
-            queue_index=0,
-        )
+        admit_ours(session.id, GO_ON, prompt_id=prompt_id, origin="recovery", rank=rank, ahead=0)
     ]
 
 
@@ -162,15 +156,3 @@ def _was_cut_off(item: JsonObject) -> bool:
     """Tell whether an item is a call that will have no result of its own."""
     is_call = item.get("type") == "tool-call" and isinstance(item.get("call_id"), str)
     return is_call and item.get("status") not in ("completed", "failed")
-
-
-def _notice(turn: RecordedTurn, item_id: str, created_at: str) -> AgentItemAppended:
-    item: Mapping[str, object] = {
-        "id": item_id,
-        "type": "error",
-        "error": f"{_LOST.message} {_LOST.remedy}",
-        "code": _LOST.code,
-        "turn_id": turn.id,
-        "created_at": created_at,
-    }
-    return AgentItemAppended(item=item)

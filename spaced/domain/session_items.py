@@ -107,6 +107,25 @@ def closing_fields(item: JsonObject, *, is_completed: bool) -> JsonObject:
     }
 
 
+def event_item(
+    item_id: str,
+    event: str,
+    details: JsonObject,
+    created_at: str,
+    *,
+    turn_id: str | None = None,
+) -> dict[str, object]:
+    """Return an item that says what happened, such as a compaction."""
+    item: dict[str, object] = {
+        "id": item_id,
+        "type": "event",
+        "event": event,
+        "details": details,
+        "created_at": created_at,
+    }
+    return item if turn_id is None else {**item, "turn_id": turn_id}
+
+
 def interrupted_result(call: JsonObject, created_at: str) -> dict[str, object]:
     """Return the result of a tool call that will never have one of its own, without an id.
 

@@ -15,6 +15,7 @@ from spaced.domain.prompt import AdmittedPrompt
 from spaced.domain.prompt_parts import shown_item
 from spaced.domain.run import Run
 from spaced.domain.session import Session
+from spaced.domain.session_items import event_item
 from spaced.domain.turn import RecordedTurn
 
 
@@ -123,3 +124,29 @@ def return_prompts(prompts: Sequence[AdmittedPrompt], turn_id: str) -> list[Even
     return [
         PromptReturned(prompt_id=p.id, turn_id=turn_id, parts=p.parts, rank=p.rank) for p in prompts
     ]
+
+
+def ending_item(
+    item_id: str,
+    turn_id: str,
+    created_at: str,
+    *,
+    outcome: TurnOutcome,
+    problem: Problem | None = None,
+    cause: str | None = None,
+) -> JsonObject | None:
+    """Return the item that shows how a turn ended, where that is not the usual way."""
+    if problem is not None:
+        error = f"{problem.message} {problem.remedy}".strip()
+        return {
+            "id": item_id,
+            "type": "error",
+            "error": error,
+            "code": problem.code,
+            "turn_id": turn_id,
+            "created_at": created_at,
+        }
+    if outcome in ("completed", "failed"):
+        return None
+    details = {} if cause is None else {"cause": cause}
+    return event_item(item_id, f"turn-{outcome}", details, created_at, turn_id=turn_id)

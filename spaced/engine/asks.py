@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from spaced.domain.ask import Ask
 from spaced.domain.events.ask import PermissionAnswered, QuestionAnswered
 from spaced.domain.events.event import Event
-from spaced.domain.events.prompt import PromptAdmitted
 from spaced.domain.events.system import GrantRecorded, GrantRevoked
 from spaced.domain.json_values import JsonObject
-from spaced.domain.permissions import choose_option, meaning_of
-from spaced.domain.prompt_queue import rank_behind, release
+from spaced.domain.permissions import meaning_of
+from spaced.domain.prompt_queue import admit_ours, rank_behind, release
 from spaced.domain.session import Session
 from spaced.domain.text_door import storable_text
 from spaced.engine.coordinator import Coordinator
@@ -18,6 +17,7 @@ from spaced.engine.held_run import HeldRun, about
 from spaced.engine.journal import Entry, Statement
 from spaced.engine.parts import EngineParts
 from spaced.engine.recipients import recipient_of
+from spaced.engine.recording.ask_book import answer_of
 from spaced.engine.session_commands import living_session
 from spaced.errors import RuntimeProblem
 from spaced.log.read_models.lives import ASKS, PROMPTS
@@ -32,7 +32,6 @@ from spaced.refusals import (
     NotFound,
     UnknownAsk,
 )
-from spaced.runtime.protocol import AskAnswer, PermissionAnswer, QuestionAnswer
 
 
 class Asks:
@@ -142,11 +141,7 @@ class Asks:
             )
             await self._record(held, ask, [answered], grant)
         self._parts.reach("answer-recorded")
-        is_allowed = meaning == "allow"
-        once = self._once(ask, allow=is_allowed) or option_id
-        answer = PermissionAnswer(option_id=once, is_allowed=is_allowed, message=message)
-        await self._deliver(ask, answer)
-        return await self.get(ask_id)
+        return await self._delivered(ask_id)
 
     async def _answer_question(
         self, stream: str, ask_id: str, answers: tuple[tuple[str, ...], ...]
@@ -164,9 +159,7 @@ class Asks:
             else:
                 await self._admit_answer(held, ask, answers)
         self._parts.reach("answer-recorded")
-        if is_waiting:
-            await self._deliver(ask, QuestionAnswer(answers=answers))
-        return await self.get(ask_id)
+        return await (self._delivered(ask_id) if is_waiting else self.get(ask_id))
 
     async def _admit_answer(
         self, held: HeldRun, ask: Ask, answers: tuple[tuple[str, ...], ...]
@@ -178,15 +171,13 @@ class Asks:
         held.expect_new(PROMPTS.table.name, prompt_id)
         events: list[Event] = [
             *release(pending, is_paused=session.is_queue_paused),
-            PromptAdmitted(
+            admit_ours(
+                asked.id,
+                _as_text(ask.questions, answers),
                 prompt_id=prompt_id,
-                parts=({"type": "text", "text": _as_text(ask.questions, answers)},),
-                delivery="queue",
-                address={"kind": "session", "id": asked.id},
                 origin="question-answer",
-                held=False,
                 rank=rank_behind(pending),
-                queue_index=len(pending),
+                ahead=len(pending),
             ),
         ]
         answered = QuestionAnswered(ask_id=ask.id, answers=answers, prompt_id=prompt_id)
@@ -210,10 +201,6 @@ class Asks:
                 return meaning_of(option)
         offered = ", ".join(repr(option.get("option_id")) for option in options)
         raise InvalidRequest(f"the ask {ask.id!r} has no option {option_id!r}, but {offered}")
-
-    def _once(self, ask: Ask, *, allow: bool) -> str | None:
-        options = () if ask.permission is None else ask.permission.options
-        return choose_option(options, allow=allow)
 
     def _check_digest(self, ask: Ask, digest: str | None) -> None:
         if digest is not None and ask.permission is not None and digest != ask.permission.digest:
@@ -245,11 +232,14 @@ class Asks:
             await held.append(about(ask.session_id, *events), also=[entry])
             system.is_usable = False  # its version has moved by another door
 
-    async def _deliver(self, ask: Ask, answer: AskAnswer) -> None:
-        """Tell the agent; one that is gone has had its ask expired, or will ask again."""
-        live = self._executions.live(ask.session_id)
-        source = ask.source or {}
-        if live is not None and live.connection is not None:
+    async def _delivered(self, ask_id: str) -> Ask:
+        """Tell the agent, and return the ask with its answer.
+
+        An agent that is gone has had its ask expired, or will ask again.
+        """
+        ask = await self.get(ask_id)
+        live, source, answer = self._executions.live(ask.session_id), ask.source, answer_of(ask)
+        if live is not None and live.connection is not None and source and answer is not None:
             if source.get("execution_id") == live.id:
                 try:
                     await live.connection.answer(str(source.get("id")), answer)
@@ -257,6 +247,7 @@ class Asks:
                     self._executions.log_fault(live, problem)
             self._parts.reach("answer-delivered")
         self._coordinator.asks_changed(ask.session_id)
+        return ask
 
 
 def _as_text(questions: Sequence[JsonObject], answers: Sequence[Sequence[str]]) -> str:

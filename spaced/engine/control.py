@@ -12,6 +12,7 @@ from spaced.domain.events.session import SessionReset
 from spaced.domain.events.transcript import AgentItemAppended, AgentSessionDataUpdated
 from spaced.domain.json_values import JsonObject
 from spaced.domain.session import Session
+from spaced.domain.session_items import event_item
 from spaced.engine.coordinator import Coordinator
 from spaced.engine.executions import Executions
 from spaced.engine.held_run import HeldRun, about
@@ -21,7 +22,7 @@ from spaced.engine.session_commands import command, living_session
 from spaced.engine.transcripts import newest_items
 from spaced.engine.turns.messages import InterruptCause
 from spaced.errors import RuntimeProblem
-from spaced.refusals import AgentCannot, SessionBusy
+from spaced.refusals import AgentCannot
 
 _SHOWN_ITEMS = 100
 
@@ -122,20 +123,15 @@ class Control:
             raise AgentCannot(f"the agent of the session {session_id!r} cannot compact")
 
         async def note(held: HeldRun, session: Session) -> None:
-            item = {
-                "id": self._parts.ids.new("itm"),
-                "type": "event",
-                "event": "compaction",
-                "details": {"wanted": True},
-                "created_at": to_rfc3339(self._parts.clock.now()),
-            }
+            created_at = to_rfc3339(self._parts.clock.now())
+            item_id = self._parts.ids.new("itm")
+            item = event_item(item_id, "compaction", {"wanted": True}, created_at)
             await held.append(about(session.id, AgentItemAppended(item=item)))
 
         await command(self._parts, session_id, note)
 
     async def _interrupt(self, held: HeldRun, session: Session, cause: InterruptCause) -> bool:
-        is_at_work = self._coordinator.status(session.id).word != "idle"
-        if not is_at_work and held.open_turn(session.id) is None:
+        if not self._coordinator.is_at_work(held, session.id):
             return False
         events: list[Event] = [
             AskExpired(ask_id=ask.id, reason="interrupted") for ask in held.open_asks(session.id)
@@ -151,9 +147,7 @@ class Control:
     async def _reset(self, run_id: str, session_id: str, reason: str) -> None:
         async with self._parts.queues.hold(run_id) as held:
             session = living_session(held, session_id)
-            is_at_work = self._coordinator.status(session_id).word != "idle"
-            if is_at_work or held.open_turn(session_id) is not None:
-                raise SessionBusy(f"the session {session_id!r} is at work")
+            self._coordinator.refuse_busy(held, session_id)
             data = {key: value for key, value in session.data.items() if key != "continuity"}
             events: list[Event] = [
                 SessionReset(generation=session.generation + 1, reason=reason),

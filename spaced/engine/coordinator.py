@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from spaced.engine.announcements import StatusChanged
+from spaced.engine.held_run import HeldRun
 from spaced.engine.live_status import IDLE, QUEUED, STARTING, LiveStatus
 from spaced.engine.parts import EngineParts
 from spaced.engine.turns.messages import (
@@ -24,6 +25,7 @@ from spaced.engine.turns.messages import (
 )
 from spaced.engine.turns.slots import TurnSlots
 from spaced.errors import SpacedError, StorageError
+from spaced.refusals import SessionBusy
 
 log = logging.getLogger(__name__)
 
@@ -120,6 +122,19 @@ class Coordinator:
         """Return a session's live status."""
         drain = self._drains.get(session_id)
         return IDLE if drain is None else drain.status
+
+    def is_at_work(self, held: HeldRun, session_id: str) -> bool:
+        """Tell whether a session is drained, or has a turn that nobody has ended yet."""
+        return session_id in self._drains or held.open_turn(session_id) is not None
+
+    def refuse_busy(self, held: HeldRun, session_id: str) -> None:
+        """Refuse what has to wait until a session is idle.
+
+        Raises:
+            SessionBusy: it is at work.
+        """
+        if self.is_at_work(held, session_id):
+            raise SessionBusy(f"the session {session_id!r} is at work")
 
     def interrupt(self, session_id: str, cause: InterruptCause) -> bool:
         """End what a session is doing; false: it was doing nothing."""

@@ -20,7 +20,7 @@ from spaced.engine.journal import Statement
 from spaced.engine.parts import EngineParts
 from spaced.engine.session_commands import living_session
 from spaced.log.read_models.runs import RUN
-from spaced.refusals import SessionBusy, SessionIsPrimary
+from spaced.refusals import SessionIsPrimary
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class Deletions:
             sessions = [session, *(others if is_whole_run else [])]
             if not force:
                 for one in sessions:
-                    self._refuse_busy(held, one)
+                    self._coordinator.refuse_busy(held, one.id)
             await self._record(held, sessions, is_whole_run=is_whole_run, at_once=at_once)
             self._parts.reach("deleted")
             for one in sessions:
@@ -138,11 +138,6 @@ class Deletions:
             await self.purge_due()
 
         self._parts.tasks.start(look(), name="wait for the next purge")
-
-    def _refuse_busy(self, held: HeldRun, session: Session) -> None:
-        is_at_work = self._coordinator.status(session.id).word != "idle"
-        if is_at_work or held.open_turn(session.id) is not None:
-            raise SessionBusy(f"the session {session.id!r} is at work")
 
 
 def _ended(held: HeldRun, session: Session) -> list[Event]:

@@ -13,7 +13,7 @@ from spaced.domain.events.transcript import AgentItemAppended
 from spaced.domain.json_values import JsonObject
 from spaced.domain.run import Run
 from spaced.domain.session import Session
-from spaced.domain.session_items import closing_fields, is_open
+from spaced.domain.session_items import closing_fields, event_item, is_open
 from spaced.engine.held_run import about
 from spaced.engine.parts import EngineParts
 from spaced.engine.session_commands import living_session
@@ -96,13 +96,9 @@ class Forks:
             raise ForkTooLarge(f"the item {items[-1]['id']!r} is too large to be copied")
         if len(copies) < len(items):
             details = {"left_out": len(items) - len(copies), "session_id": session_id}
-            note = {
-                "id": self._parts.ids.new("itm"),
-                "type": "event",
-                "event": "earlier-items-left-out",
-                "details": details,
-                "created_at": to_rfc3339(self._parts.clock.now()),
-            }
+            created_at = to_rfc3339(self._parts.clock.now())
+            item_id = self._parts.ids.new("itm")
+            note = event_item(item_id, "earlier-items-left-out", details, created_at)
             copies.append(AgentItemAppended(item=note))
         return copies[::-1]
 

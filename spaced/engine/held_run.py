@@ -10,10 +10,12 @@ from typing import Final, TypeVar
 
 from spaced.domain.ask import Ask
 from spaced.domain.events.event import Event
+from spaced.domain.events.transcript import AgentItemAppended
 from spaced.domain.execution import Execution
 from spaced.domain.prompt import AdmittedPrompt
 from spaced.domain.run import Run
 from spaced.domain.session import Session
+from spaced.domain.session_items import item_id_of
 from spaced.domain.turn import RecordedTurn
 from spaced.engine.journal import Entry, Journal, KnownRows, Statement
 from spaced.errors import CorruptStream
@@ -147,11 +149,6 @@ class HeldRun:
         """
         self._rows.hold_absent(table, keys)
 
-    def expect_new_item(self, session_id: str, item_id: str) -> None:
-        """Do `expect_new` for all rows of an item."""
-        for table in _ITEM_TABLES:
-            self.expect_new(table, session_id, item_id)
-
     def forget_items(self) -> None:
         """Let go of the rows of items, of which a long turn may have many."""
         for table in _ITEM_TABLES:
@@ -175,6 +172,7 @@ class HeldRun:
                 again before anything else is decided.
         """
         told = list(statements)
+        self._expect_new_items(told)
         entry = Entry(stream=self.id, expected_version=self.version, statements=told)
         self.is_usable = False
         appended = await self._journal.append(
@@ -185,6 +183,13 @@ class HeldRun:
             self._rows.forget_finished(lives.table.name, lives.unfinished)
         self.is_usable = True
         return appended
+
+    def _expect_new_items(self, statements: Iterable[Statement]) -> None:
+        """Take for granted that an item that is appended is not there: its id was just made."""
+        for statement in statements:
+            if isinstance(statement.event, AgentItemAppended) and statement.session_id is not None:
+                for table in _ITEM_TABLES:
+                    self.expect_new(table, statement.session_id, item_id_of(statement.event.item))
 
     def _unfinished(self, lives: Lives[_L], session_id: str) -> list[_L]:
         name = lives.table.name

@@ -13,7 +13,6 @@ from spaced.domain.events.prompt import (
     Delivery,
     PromptAdmitted,
     PromptEdited,
-    PromptOrigin,
 )
 from spaced.domain.events.session import SessionConfigured
 from spaced.domain.json_values import JsonObject
@@ -60,7 +59,6 @@ class PromptRequest:
     prompt_id: str | None = None
     wake: bool = True
     replaces_turn: bool = False
-    origin: PromptOrigin = "person"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,21 +147,21 @@ class Prompts:
         pending = held.pending(session.id)
         request = admission.request
         events: list[Event] = []
-        if session.title is None and request.origin == "person":
+        if session.title is None:
             title = title_from(admission.parts)
             events += [SessionConfigured(title=title)] if title is not None else []
         if request.wake:
             events += release(pending, is_paused=session.is_queue_paused)
-        goes_first = request.replaces_turn or request.origin == "recovery"
+        rank = rank_ahead(pending) if request.replaces_turn else rank_behind(pending)
         events.append(
             PromptAdmitted(
                 prompt_id=admission.prompt_id,
                 parts=admission.parts,
                 delivery="steer" if request.replaces_turn else request.delivery,
                 address={"kind": admission.address.kind, "id": admission.address.id},
-                origin=request.origin,
+                origin="person",
                 held=not request.wake,
-                rank=rank_ahead(pending) if goes_first else rank_behind(pending),
+                rank=rank,
                 queue_index=len(pending),
             )
         )

@@ -15,6 +15,7 @@ from spaced.domain.prompt import AdmittedPrompt
 from spaced.domain.prompt_queue import choose_next
 from spaced.domain.run import Run
 from spaced.domain.session import Session
+from spaced.domain.session_items import event_item
 from spaced.domain.turn_decisions import begin_turn, may_begin
 from spaced.engine.coordinator import Drain
 from spaced.engine.executions import Executions
@@ -98,10 +99,10 @@ class SessionTurns:
             prompts,
             turn_id=turn_id,
             workflow_version=None if workflow is None else workflow.version,
-            new_item_id=lambda: self._new_item_id(held, session.id),
+            new_item_id=lambda: self._parts.ids.new("itm"),
             created_at=to_rfc3339(self._parts.clock.now()),
         )
-        events += self._shared_folder(held, run, session, turn_id)
+        events += self._shared_folder(run, session, turn_id)
         await held.append(about(session.id, *events))
         step_id = "" if run.entry is None else run.entry.step_id
         return BegunTurn(
@@ -112,14 +113,7 @@ class SessionTurns:
             instructions=instructions_of(workflow, step_id),
         )
 
-    def _new_item_id(self, held: HeldRun, session_id: str) -> str:
-        item_id = self._parts.ids.new("itm")
-        held.expect_new_item(session_id, item_id)
-        return item_id
-
-    def _shared_folder(
-        self, held: HeldRun, run: Run, session: Session, turn_id: str
-    ) -> list[Event]:
+    def _shared_folder(self, run: Run, session: Session, turn_id: str) -> list[Event]:
         """Note once that another session is at work in the same folder."""
         folder = session.directory or run.directory
         if folder is None:
@@ -133,14 +127,13 @@ class SessionTurns:
         if not others:
             return []
         self._noticed.update(frozenset({other, session.id}) for other in others)
-        item = {
-            "id": self._new_item_id(held, session.id),
-            "type": "event",
-            "event": "shared-folder",
-            "details": {"directory": folder, "session_ids": others},
-            "turn_id": turn_id,
-            "created_at": to_rfc3339(self._parts.clock.now()),
-        }
+        item = event_item(
+            self._parts.ids.new("itm"),
+            "shared-folder",
+            {"directory": folder, "session_ids": others},
+            to_rfc3339(self._parts.clock.now()),
+            turn_id=turn_id,
+        )
         return [AgentItemAppended(item=item)]
 
 

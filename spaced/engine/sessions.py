@@ -154,7 +154,7 @@ class Sessions:
                 return session
             if session.is_terminal:
                 raise SessionTerminal(f"the session {session_id!r} is {session.status}")
-            self._refuse_busy(held, session_id)
+            self._coordinator.refuse_busy(held, session_id)
             if held.pending(session_id):
                 raise SessionBusy(
                     f"the session {session_id!r} has pending prompts",
@@ -172,11 +172,6 @@ class Sessions:
         for live in ended:
             await self._executions.silence(live, grace_ms=self._parts.settings.stop_grace_ms)
         return completed
-
-    def _refuse_busy(self, held: HeldRun, session_id: str) -> None:
-        is_active = self._coordinator.status(session_id).word != "idle"
-        if is_active or held.open_turn(session_id) is not None:
-            raise SessionBusy(f"the session {session_id!r} is at work")
 
     async def _checked(self, request: ChatRequest) -> ChatRequest:
         record = await self._profiles.get(request.profile_id)

@@ -26,6 +26,7 @@ from spaced.clock import Clock
 from spaced.domain.json_values import JsonObject
 from spaced.domain.problem import Problem
 from spaced.domain.profile import Profile
+from spaced.domain.prompt_parts import text_of
 from spaced.runtime.child import Spawn
 from spaced.runtime.updates import Update
 
@@ -109,8 +110,7 @@ class Prompt:
     @property
     def text(self) -> str:
         """All its text, parts separated by an empty line."""
-        texts = [part.get("text") for part in self.parts if part.get("type") == "text"]
-        return "\n\n".join(text for text in texts if isinstance(text, str))
+        return text_of(self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

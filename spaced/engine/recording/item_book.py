@@ -10,7 +10,7 @@ from typing import Final
 
 from spaced.clock import Timestamp, to_rfc3339
 from spaced.domain.json_values import JsonObject
-from spaced.domain.session_items import interrupted_result
+from spaced.domain.session_items import event_item, interrupted_result
 from spaced.domain.text_door import storable_object, storable_text
 from spaced.engine.recording.changes import Changes
 from spaced.engine.recording.open_entry import OpenEntry
@@ -101,12 +101,16 @@ class ItemBook:
         self, event: str, details: JsonObject, *, turn_id: str | None, now: Timestamp
     ) -> Changes:
         """Add an item that says what happened."""
-        fields: dict[str, object] = {"type": "event", "event": storable_text(event)}
-        fields["details"] = storable_object(details)
-        fields["created_at"] = to_rfc3339(now)
-        if turn_id is not None:
-            fields["turn_id"] = turn_id
-        return OpenEntry(self._new_id(), place=self._place, turn_id=turn_id).begin(fields)
+        entry = OpenEntry(self._new_id(), place=self._place, turn_id=turn_id)
+        return entry.begin(
+            event_item(
+                entry.item_id,
+                storable_text(event),
+                storable_object(details),
+                to_rfc3339(now),
+                turn_id=turn_id,
+            )
+        )
 
     def tick(self, now: Timestamp) -> Changes:
         """Write what has waited for a second."""

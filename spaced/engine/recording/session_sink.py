@@ -17,7 +17,6 @@ from spaced.clock import Timestamp
 from spaced.domain.events.event import Event
 from spaced.domain.events.session import SessionReset
 from spaced.domain.events.transcript import (
-    AgentItemAppended,
     AgentItemTextAppended,
     AgentSessionDataUpdated,
 )
@@ -31,7 +30,14 @@ from spaced.engine.recording.ask_book import AskBook
 from spaced.engine.recording.changes import Changes
 from spaced.engine.recording.item_book import ItemBook
 from spaced.engine.recording.signals import Signal, storable_signal
-from spaced.errors import CorruptStream, InvalidBody, SpacedError, StorageError, StreamPurged
+from spaced.errors import (
+    CorruptStream,
+    InvalidBody,
+    KeyTaken,
+    SpacedError,
+    StorageError,
+    StreamPurged,
+)
 from spaced.log.table import RowWrite
 from spaced.runtime.protocol import SessionSpec
 from spaced.runtime.updates import (
@@ -228,7 +234,7 @@ class SessionSink:
         except StreamPurged:
             self.asks.forget_settled()
             self._refuse()
-        except (CorruptStream, InvalidBody) as error:
+        except (CorruptStream, InvalidBody, KeyTaken) as error:
             # A fault of ours or of the disk: writing it again would fail again.
             log.exception("a report could not be recorded", extra={"event": "report-dropped"})
             self._backlog = Changes()
@@ -254,9 +260,6 @@ class SessionSink:
 
     async def _append(self, held: HeldRun, events: list[Event], rows: list[RowWrite]) -> None:
         if events or rows:
-            for event in events:
-                if isinstance(event, AgentItemAppended):
-                    held.expect_new_item(self._spec.session_id, str(event.item["id"]))
             await held.append(about(self._spec.session_id, *events), own_rows=rows)
 
     def forget_backlog(self) -> None:

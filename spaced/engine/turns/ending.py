@@ -15,7 +15,7 @@ from spaced.domain.events.turn import TurnOutcome
 from spaced.domain.json_values import JsonObject
 from spaced.domain.problem import Problem
 from spaced.domain.session import Session
-from spaced.domain.turn_decisions import end_turn, return_prompts
+from spaced.domain.turn_decisions import end_turn, ending_item, return_prompts
 from spaced.engine.executions import Executions, LiveExecution, problem_of
 from spaced.engine.held_run import HeldRun, about
 from spaced.engine.parts import EngineParts
@@ -25,6 +25,7 @@ from spaced.errors import (
     AppendTooLarge,
     CorruptStream,
     InvalidBody,
+    KeyTaken,
     SpacedError,
     StreamPurged,
 )
@@ -70,7 +71,7 @@ class TurnEnder:
         closing = self._closing(turn_id, live, ending)
         try:
             await until_written(self._parts, lambda: self._write(turn_id, live, ending, closing))
-        except (InvalidBody, AppendTooLarge, CorruptStream) as error:
+        except (InvalidBody, AppendTooLarge, CorruptStream, KeyTaken) as error:
             await self._end_barely(turn_id, live, ending, error)
 
     async def _end_barely(
@@ -165,21 +166,13 @@ class TurnEnder:
 
     def _noted(self, turn_id: str, ending: Ending) -> list[Event]:
         """Return the item that tells a reader of the transcript how the turn ended."""
-        item = ending_item(self._parts.ids.new("itm"), ending.outcome, ending.problem, ending.cause)
-        if item is None:
-            return []
         created_at = to_rfc3339(self._parts.clock.now())
-        return [AgentItemAppended(item={**item, "turn_id": turn_id, "created_at": created_at})]
-
-
-def ending_item(
-    item_id: str, outcome: TurnOutcome, problem: Problem | None, cause: str | None
-) -> JsonObject | None:
-    """Return the item that shows how a turn ended, where that is not the usual way."""
-    if problem is not None:
-        error = f"{problem.message} {problem.remedy}".strip()
-        return {"id": item_id, "type": "error", "error": error, "code": problem.code}
-    if outcome in ("completed", "failed"):
-        return None
-    details = {} if cause is None else {"cause": cause}
-    return {"id": item_id, "type": "event", "event": f"turn-{outcome}", "details": details}
+        item = ending_item(
+            self._parts.ids.new("itm"),
+            turn_id,
+            created_at,
+            outcome=ending.outcome,
+            problem=ending.problem,
+            cause=ending.cause,
+        )
+        return [] if item is None else [AgentItemAppended(item=item)]

@@ -96,7 +96,7 @@ class TurnSteering:
         shown = show_prompts(
             steers,
             turn_id=self._turn_id,
-            new_item_id=lambda: self._new_item_id(held),
+            new_item_id=lambda: self._parts.ids.new("itm"),
             created_at=to_rfc3339(self._parts.clock.now()),
         )
         dispatched = TurnDispatched(
@@ -106,11 +106,6 @@ class TurnSteering:
         )
         await held.append(about(session.id, *shown, dispatched))
         return steers
-
-    def _new_item_id(self, held: HeldRun) -> str:
-        item_id = self._parts.ids.new("itm")
-        held.expect_new_item(self._session_id, item_id)
-        return item_id
 
     async def _return(self, steers: tuple[AdmittedPrompt, ...]) -> None:
         async with self._parts.queues.hold(self._run_id) as held:

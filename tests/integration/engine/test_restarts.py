@@ -227,7 +227,7 @@ async def test_a_conversation_is_continued_after_a_restart(houses: Houses) -> No
 async def test_a_lost_conversation_gets_the_transcript(houses: Houses) -> None:
     """The generation is raised, the loss is shown, and the agent is told what was said."""
     house = await houses.open()
-    chat = await house.chat([say("first")], [{"do": "echo", "what": "history"}])
+    chat = await house.chat([{"do": "echo", "what": "history"}])
     await house.turn(chat, "remember me")
     house = await houses.restart(house)
     state = house.folder / "state" / "scripted"
@@ -238,8 +238,7 @@ async def test_a_lost_conversation_gets_the_transcript(houses: Houses) -> None:
 
     assert (await house.session(chat)).generation == 2
     assert any(i.get("event") == "conversation-lost" for i in await house.items(chat))
-    dispatched = await house.found(chat, TurnDispatched)
-    assert len(dispatched) == 2
+    assert "remember me" in (await house.texts(chat))[-1]
 
 
 async def test_a_stop_lets_turns_end_within_the_grace(houses: Houses) -> None:

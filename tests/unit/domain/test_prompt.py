@@ -15,10 +15,8 @@ from spaced.domain.events.prompt import (
 )
 from spaced.domain.events.turn import TurnDispatched
 from spaced.domain.prompt import (
-    UNFINISHED,
     Admission,
     AdmittedPrompt,
-    PromptStatus,
     apply_to_prompt,
     digest_of_parts,
 )
@@ -134,14 +132,3 @@ def test_what_comes_late_changes_nothing(before: list[Event], late: list[Event])
     state = _fold(*before)
 
     assert [apply_to_prompt(state, event) for event in late] == [state] * len(late)
-
-
-@pytest.mark.parametrize(
-    ("status", "is_unfinished"),
-    [("pending", True), ("promoted", True), ("delivered", False), ("cancelled", False)],
-)
-def test_a_prompt_is_unfinished_until_it_was_handed_over_or_cancelled(
-    status: PromptStatus, is_unfinished: bool
-) -> None:
-    """A restart looks at those alone."""
-    assert (status in UNFINISHED) is is_unfinished
