@@ -67,7 +67,7 @@ class Recovered:
         abandoned: how many turns were closed since their agents are gone.
         reattached: how many executions go on.
         killed: how many processes were left and are gone.
-        damaged: sessions that could not be looked after, and why.
+        damaged: the sessions that could not be looked after; the daemon's log says why.
     """
 
     abandoned: int
@@ -95,6 +95,7 @@ class Recovery:
         self._damaged: list[str] = []
         self._abandoned = 0
         self._reattached = 0
+        self._killed = 0
         self._sweeping = asyncio.Lock()
         self._next_sweep: asyncio.Task[None] | None = None
 
@@ -103,7 +104,7 @@ class Recovery:
         found = await self._find()
         alive = await self._prepare(found)
         keep = [live.id for live in alive.values()]
-        killed = await self._processes.kill_left_over(keep=keep)
+        self._killed = await self._processes.kill_left_over(keep=keep)
         self._parts.reach("left-overs-killed")
         trying = [self._begin_reattaching(found[name], live) for name, live in alive.items()]
         await self._close_all([s for s in found.values() if s.session_id not in alive])
@@ -112,7 +113,7 @@ class Recovery:
         return Recovered(
             abandoned=self._abandoned,
             reattached=self._reattached,
-            killed=killed,
+            killed=self._killed,
             damaged=tuple(self._damaged),
         )
 
@@ -221,7 +222,8 @@ class Recovery:
     async def _sweep_alone(self) -> None:
         async with self._sweeping:
             self._next_sweep = None
-            await self._processes.kill_left_over(keep=[live.id for live in self._executions.all()])
+            keep = [live.id for live in self._executions.all()]
+            self._killed += await self._processes.kill_left_over(keep=keep)
 
     def _turn_run(self, session: _Session, turn: RecordedTurn, drain: Drain) -> TurnRun:
         begun = BegunTurn(

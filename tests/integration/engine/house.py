@@ -17,6 +17,7 @@ from spaced.engine.announcements import Announcement
 from spaced.engine.engine import Engine
 from spaced.engine.parts import EngineSettings, Reach, never_crash
 from spaced.engine.prompts import Address, PromptRequest, Receipt
+from spaced.engine.recovery import Recovered
 from spaced.engine.transcripts import all_items
 from spaced.log.fact import fact_of
 from spaced.log.read_models.catalogue import TABLES
@@ -62,6 +63,7 @@ class House:
     engine_clock: Clock | None = None
     heard: list[Announcement] = field(default_factory=list)
     engine: Engine = field(init=False)
+    recovered: Recovered = field(init=False)
     _runtimes: list[WaywardRuntime] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -235,7 +237,7 @@ class Houses:
             engine_clock=clock,
         )
         self._open.append(house)
-        await house.engine.start()
+        house.recovered = await house.engine.start()
         return house
 
     async def crash(self, house: House, **settings: Any) -> House:

@@ -2,14 +2,18 @@
 
 import asyncio
 import os
+import signal
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spaced.clock import SystemClock
 from spaced.domain.events.turn import TurnEnded
+from spaced.runtime.processes.marker import VARIABLE, marker_of
 from spaced.testing.samples import next_turn
-from tests.integration.engine.house import House, Houses
+from tests.integration.engine.house import House, Houses, gate
 
 STUBBORN = """
 trap '' TERM
@@ -139,3 +143,29 @@ async def test_a_tool_that_fails_says_so(real_house: House) -> None:
 
     (result,) = [i for i in await real_house.items(chat) if i["type"] == "tool-result"]
     assert (result["is_error"], "no" in str(result["output"])) == (True, True)
+
+
+async def test_what_a_dead_daemon_left_is_killed_and_counted(houses: Houses) -> None:
+    """Also of an agent whose runtime looks for it first, and does not find it."""
+    house = await houses.open()
+    chat = await house.chat([gate()])
+    await house.send(chat, "go")
+    await house.reached()
+    live = house.engine.executions.live(chat)
+    assert live is not None
+    mark = marker_of(house.storage.log_id, live.id)
+    orphan = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, env={VARIABLE: mark})  # noqa: ASYNC220
+    await asyncio.to_thread(_until_it_runs, orphan.pid)
+
+    house = await houses.crash(house)
+
+    assert house.recovered.killed == 1
+    assert await asyncio.to_thread(orphan.wait, 10) == -signal.SIGKILL
+    assert orphan.stdin is not None
+    orphan.stdin.close()
+
+
+def _until_it_runs(pid: int) -> None:
+    """While a program is being loaded its environment is empty."""
+    while VARIABLE.encode() not in Path(f"/proc/{pid}/environ").read_bytes():
+        pass
