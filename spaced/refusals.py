@@ -166,3 +166,129 @@ class AgentCannot(Refused):
 
     code = "agent-cannot"
     remedy = "Use another profile whose agent can do it."
+
+
+class UnknownRoute(NotFound):
+    """No route has this path."""
+
+    code = "unknown-route"
+    remedy = "GET /v1/openapi.json lists every route."
+
+
+class MethodNotAllowed(SpacedError):
+    """The route exists, but not for this method."""
+
+    code = "method-not-allowed"
+    remedy = "GET /v1/openapi.json lists the methods of every route."
+
+
+class Unauthorized(SpacedError):
+    """The request has no credential, or a wrong one."""
+
+    code = "unauthorized"
+    remedy = "Send the daemon's token as `Authorization: Bearer …`, or use the Unix socket."
+
+
+class PeerRefused(SpacedError):
+    """A process of another user connected to the Unix socket."""
+
+    code = "peer-refused"
+    remedy = "Run the client as the user who runs the daemon."
+
+
+class WrongHost(SpacedError):
+    """The request's `Host` is not one under which the daemon is reached."""
+
+    code = "wrong-host"
+    remedy = "Address the daemon by the host and port that it printed, or add the host's name to listen.allowed_hosts."
+
+
+class ForeignOrigin(SpacedError):
+    """A web page of another origin sent the request."""
+
+    code = "foreign-origin"
+    remedy = "Add the page's origin to listen.allowed_origins if you trust it."
+
+
+class UnsupportedContent(SpacedError):
+    """The body is of a type, or encoded in a way, that is not taken."""
+
+    code = "unsupported-content"
+    remedy = "Send JSON in UTF-8 with `Content-Type: application/json` and without compression."
+
+
+class BodyTooLarge(SpacedError):
+    """The request's body is larger than is taken."""
+
+    code = "body-too-large"
+    remedy = "Store large content with POST /v1/blobs, and name it in the prompt."
+
+
+class BadCursor(SpacedError):
+    """A cursor does not have the form that the daemon gives out."""
+
+    code = "bad-cursor"
+    remedy = "Pass a cursor exactly as it was given, or none to begin now."
+
+
+class TooManyStreams(SpacedError):
+    """As many clients listen as the daemon serves at once."""
+
+    code = "too-many-streams"
+    remedy = "Close some, or try again in a few seconds."
+
+
+class DaemonStopping(SpacedError):
+    """The daemon is about to end and takes nothing new."""
+
+    code = "daemon-stopping"
+    remedy = "Try again once it is back."
+
+
+class NoDaemon(SpacedError):
+    """No daemon answers where one was looked for."""
+
+    code = "no-daemon"
+    remedy = "Start it with `spaced up`, or as a service with `spaced service install`."
+
+
+class DaemonGone(SpacedError):
+    """The daemon went away in the middle of an exchange; what became of the request is unknown."""
+
+    code = "daemon-gone"
+    remedy = "Once it is back, repeat the request with the same id: nothing is done twice."
+
+
+class AlreadyRunning(SpacedError):
+    """Another daemon serves this data directory."""
+
+    code = "already-running"
+    remedy = "Use that one, stop it first, or choose another data directory with SPACED_DATA_DIR."
+
+
+class InvalidSettings(SpacedError):
+    """The settings cannot be used as they are written."""
+
+    code = "invalid-settings"
+    remedy = "`spaced config` lists every key with its type and where its value comes from."
+
+
+class UnsafePlace(SpacedError):
+    """A file or folder is not ours alone, so nothing secret may lie there."""
+
+    code = "unsafe-place"
+    remedy = "Choose a folder that you own and that nobody else can change."
+
+
+class SocketPathTooLong(SpacedError):
+    """A Unix socket's path has more bytes than the system allows."""
+
+    code = "socket-path-too-long"
+    remedy = "Set SPACED_SOCKET to a shorter path, such as one in /tmp/spaced."
+
+
+class CannotListen(SpacedError):
+    """A listener could not be opened."""
+
+    code = "cannot-listen"
+    remedy = "Choose another address, or end the program that uses it."
