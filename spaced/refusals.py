@@ -200,7 +200,7 @@ class WrongHost(SpacedError):
     """The request's `Host` is not one under which the daemon is reached."""
 
     code = "wrong-host"
-    remedy = "Address the daemon by the host and port that it printed, or add the host's name to listen.allowed_hosts."
+    remedy = "Use the host and port that the daemon prints, or add yours to listen.allowed_hosts."
 
 
 class ForeignOrigin(SpacedError):
