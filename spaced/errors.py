@@ -4,13 +4,19 @@ An error's class names the kind of failure; `code` is its stable name on the wir
 output and in logs. The message says what happened and where; `remedy` says what the reader can do.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 
 class SpacedError(Exception):
-    """Something went wrong that a person can act on."""
+    """Something went wrong that a person can act on.
+
+    Attributes:
+        facts: names of attributes that programs may want; they travel with the problem document.
+    """
 
     code: ClassVar[str] = "internal-error"
+    facts: ClassVar[tuple[str, ...]] = ()
     remedy: str = "Report this with the log file of the daemon."
 
     def __init__(self, message: str, *, remedy: str | None = None) -> None:
@@ -138,6 +144,7 @@ class UnknownBlob(StorageError):
     """No blob has this id."""
 
     code = "unknown-blob"
+    facts = ("blob_id",)
     remedy = "It was reclaimed or never stored; a backup that is older may still hold it."
 
     def __init__(self, blob_id: str) -> None:
@@ -205,6 +212,7 @@ class UnknownProfile(SpacedError):
     """No profile has this id, or it was deleted."""
 
     code = "unknown-profile"
+    facts = ("profile_id",)
     remedy = "List the profiles to see which there are."
 
     def __init__(self, profile_id: str) -> None:
@@ -220,6 +228,7 @@ class ProfileExists(SpacedError):
     """
 
     code = "profile-exists"
+    facts = ("profile_id", "fields")
     remedy = "Change that profile, or create the new one under another id."
 
     def __init__(self, profile_id: str, why: str, *, fields: tuple[str, ...] = ()) -> None:
@@ -233,9 +242,11 @@ class StaleRevision(SpacedError):
 
     Attributes:
         revision: the one that the profile is at now.
+        current: the profile as it is now, where the API tells of it.
     """
 
     code = "stale-revision"
+    facts = ("profile_id", "expected", "revision", "current")
     remedy = "Read it again, look at what has changed, and send your change for the new revision."
 
     def __init__(self, profile_id: str, *, expected: int, revision: int) -> None:
@@ -243,12 +254,14 @@ class StaleRevision(SpacedError):
         self.profile_id = profile_id
         self.expected = expected
         self.revision = revision
+        self.current: Mapping[str, object] | None = None
 
 
 class ProfileInUse(SpacedError):
     """Sessions use the profile, so it cannot be deleted."""
 
     code = "profile-in-use"
+    facts = ("profile_id", "session_id")
     remedy = "Disable it instead: it takes no new sessions then, and those that use it stay as is."
 
     def __init__(self, profile_id: str, session_id: str) -> None:

@@ -3,6 +3,8 @@
 They stand apart from `spaced.errors` only to keep both files readable; a client meets both.
 """
 
+from collections.abc import Mapping
+
 from spaced.errors import SpacedError
 
 
@@ -127,10 +129,19 @@ class InvalidRequest(SpacedError):
 
 
 class AskAnswered(Refused):
-    """Somebody answered first; their answer holds."""
+    """Somebody answered first; their answer holds.
+
+    Attributes:
+        answer: the first one, `{option_id}` or `{answers}`.
+    """
 
     code = "ask-answered"
+    facts = ("answer",)
     remedy = "Nothing to do; the first answer is shown with the ask."
+
+    def __init__(self, message: str, *, answer: Mapping[str, object]) -> None:
+        super().__init__(message)
+        self.answer = answer
 
 
 class AskChanged(Refused):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from spaced.domain.ask import Ask
+from spaced.domain.ask import Answer, Ask
 from spaced.domain.events.ask import PermissionAnswered, QuestionAnswered
 from spaced.domain.events.event import Event
 from spaced.domain.events.system import GrantRecorded, GrantRevoked
@@ -187,9 +187,7 @@ class Asks:
     async def _open_ask(self, held: HeldRun, ask_id: str) -> Ask:
         ask = ASKS.state_of(await self._row(ask_id))
         if ask.status == "answered":
-            first = ask.answer
-            said = first and (first.option_id or "; ".join(", ".join(a) for a in first.answers))
-            raise AskAnswered(f"the ask {ask_id!r} was answered before: {said}")
+            raise _answered_before(ask)
         if ask.status == "expired" or held.run.is_deleted:
             raise AskExpired(f"the ask {ask_id!r} has expired: {ask.expired_because}")
         return ask
@@ -248,6 +246,15 @@ class Asks:
             self._parts.reach("answer-delivered")
         self._coordinator.asks_changed(ask.session_id)
         return ask
+
+
+def _answered_before(ask: Ask) -> AskAnswered:
+    first = ask.answer or Answer()
+    said = first.option_id or "; ".join(", ".join(texts) for texts in first.answers)
+    answer: dict[str, object] = {"answers": first.answers}
+    if first.option_id is not None:
+        answer = {"option_id": first.option_id, "outcome": first.outcome, "by": first.by}
+    return AskAnswered(f"the ask {ask.id!r} was answered before: {said}", answer=answer)
 
 
 def _as_text(questions: Sequence[JsonObject], answers: Sequence[Sequence[str]]) -> str:

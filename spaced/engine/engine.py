@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from spaced.clock import Clock
+from spaced.domain.profile import Profile
 from spaced.engine.announcements import Announcements
 from spaced.engine.asks import Asks
 from spaced.engine.control import Control
@@ -28,7 +29,7 @@ from spaced.engine.supervision import Tasks
 from spaced.engine.workflows import Workflows
 from spaced.identifiers import IdGenerator
 from spaced.runtime.processes.supervisor import ProcessSupervisor
-from spaced.runtime.protocol import RuntimeFactory
+from spaced.runtime.protocol import ProbeReport, RuntimeFactory
 from spaced.storage.protocol import Storage
 
 log = logging.getLogger(__name__)
@@ -126,6 +127,14 @@ class Engine:
             extra={"event": "engine-started"},
         )
         return recovered
+
+    async def probe(self, profile: Profile) -> ProbeReport:
+        """Ask a profile's runtime whether its agent could serve a session now.
+
+        Raises:
+            RuntimeProblem: the runtime is not installed any more, or cannot be made.
+        """
+        return await self._runtimes.get(profile.runtime).probe(profile)
 
     async def stop(self) -> None:
         """Let running turns end within the grace, then end everything; stopping twice is fine."""

@@ -18,10 +18,12 @@ class Page:
     Attributes:
         before: the item to ask for next, to get what stands before these; `None` at the
             transcript's beginning.
+        as_of: the log position of which they are true.
     """
 
     items: Sequence[JsonObject]
     before: str | None
+    as_of: int
 
 
 async def newest_items(
@@ -40,7 +42,7 @@ async def newest_items(
         ITEM.name, where={"session_id": session_id}, order="newest", after=after, limit=limit
     )
     if not found.rows:
-        return Page(items=(), before=None)
+        return Page(items=(), before=None, as_of=found.as_of_position)
     oldest = found.rows[-1]
     events = await storage.read_stream(
         str(oldest["stream"]),
@@ -49,8 +51,10 @@ async def newest_items(
     )
     is_first = oldest["ordinal"] == 1
     return Page(
-        items=fold_transcript(events).items(),
+        # Events that came between the two reads belong to what follows the page.
+        items=fold_transcript([e for e in events if e.position <= found.as_of_position]).items(),
         before=None if is_first else str(oldest["item_id"]),
+        as_of=found.as_of_position,
     )
 
 
