@@ -11,7 +11,7 @@ from spaced.domain.session import Session
 from spaced.engine.parts import EngineParts
 from spaced.runtime.protocol import SessionSpec
 
-_ALWAYS_SEEN: Final = frozenset(
+ALWAYS_SEEN: Final = frozenset(
     {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ"}
 )
 
@@ -21,7 +21,7 @@ def spec_of(
 ) -> SessionSpec:
     """Return a session as a runtime sees it, with the variables that its profile lets through."""
     directory = session.directory or run.directory
-    seen = {*_ALWAYS_SEEN, *profile.environment}
+    seen = {*ALWAYS_SEEN, *profile.environment}
     chosen = {
         name: value
         for name, value in parts.settings.environment.items()
