@@ -14,11 +14,9 @@ from spaced.api.routes import (
     control,
     events,
     health,
-    maintenance,
     plugins,
     profiles,
     prompts,
-    search,
     sessions,
     transcripts,
 )
@@ -39,11 +37,9 @@ TABLES: Final[tuple[RouteTable, ...]] = (
     control.ROUTES,
     asks.ROUTES,
     profiles.ROUTES,
-    search.ROUTES,
     events.ROUTES,
     plugins.ROUTES,
     blobs.ROUTES,
-    maintenance.ROUTES,
 )
 
 Middleware = Callable[

@@ -7,6 +7,7 @@ from spaced.domain.ask import Ask
 from spaced.domain.json_values import JsonObject, copy_object
 from spaced.domain.problem import Problem
 from spaced.domain.prompt import AdmittedPrompt
+from spaced.domain.run import Run
 from spaced.domain.session import Session
 from spaced.engine.live_status import LiveStatus
 from spaced.engine.profiles import ProfileRecord
@@ -113,3 +114,41 @@ def event_shape(event: RecordedEvent, log_id: str) -> shapes.Event:
 
 def _objects(values: tuple[JsonObject, ...]) -> tuple[dict[str, object], ...]:
     return tuple(copy_object(value) for value in values)
+
+
+def session_shape(
+    session: Session,
+    run: Run,
+    *,
+    status: LiveStatus,
+    damage: str | None = None,
+    problem: SpacedError | None = None,
+) -> shapes.Session:
+    """Return a session as it is now.
+
+    Args:
+        damage: why its stream cannot be read further.
+        problem: why it could not go on when it was tried last.
+    """
+    return shapes.Session(
+        id=session.id,
+        run_id=session.run_id,
+        agent_id=session.agent_id,
+        status=session.status,
+        live=live_shape(status),
+        title=session.title,
+        directory=session.directory or run.directory,
+        created_at=time_text(session.created_at),
+        updated_at=None if session.updated_at is None else time_text(session.updated_at),
+        item_count=session.item_count,
+        generation=session.generation,
+        is_primary=run.primary_session_id == session.id,
+        archived=run.is_archived,
+        queue_paused=session.is_queue_paused,
+        settings=settings_shape(session),
+        usage=copy_object(session.usage),
+        data=copy_object(session.data),
+        metadata=copy_object(session.metadata),
+        damage=damage,
+        problem=None if problem is None else problem_object(problem),
+    )

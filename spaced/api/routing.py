@@ -169,7 +169,7 @@ def all_routes(tables: Sequence[RouteTable]) -> Sequence[Route]:
 async def call(route: Route, services: Services, arguments: Mapping[str, object]) -> Reply[Any]:
     """Call a route's handler and return what it answers, whatever form it chose."""
     answer = await route.handle(services, **arguments)
-    return answer if isinstance(answer, Reply) else Reply(value=answer)  # type: ignore[type-var]
+    return answer if isinstance(answer, Reply) else Reply(value=answer)
 
 
 def is_response(answer: object) -> bool:

@@ -227,7 +227,7 @@ def answer_permission(
 ) -> Call[shapes.Ask]:
     """Answer a permission request; not repeatable, since a second answer is refused."""
     body = {"option_id": option_id, "digest": digest, "message": message}
-    return _send("POST", f"/v1/permissions/{quote(ask_id, safe='')}", shapes.Ask, body)
+    return _send("POST", f"/v1/permissions/{_quoted(ask_id)}", shapes.Ask, body)
 
 
 def questions(session_id: str | None = None) -> Call[shapes.AskList]:
@@ -238,7 +238,7 @@ def questions(session_id: str | None = None) -> Call[shapes.AskList]:
 def answer_question(ask_id: str, answers: Sequence[Sequence[str]]) -> Call[shapes.Ask]:
     """Answer a question; not repeatable, since a second answer is refused."""
     body = {"answers": [list(texts) for texts in answers]}
-    return _send("POST", f"/v1/questions/{quote(ask_id, safe='')}", shapes.Ask, body)
+    return _send("POST", f"/v1/questions/{_quoted(ask_id)}", shapes.Ask, body)
 
 
 def grants() -> Call[shapes.GrantList]:
@@ -248,7 +248,7 @@ def grants() -> Call[shapes.GrantList]:
 
 def revoke_grant(grant_id: str) -> Call[None]:
     """Withdraw a standing permission."""
-    return _delete(f"/v1/grants/{quote(grant_id, safe='')}")
+    return _delete(f"/v1/grants/{_quoted(grant_id)}")
 
 
 def profiles() -> Call[shapes.ProfileList]:
@@ -298,7 +298,7 @@ def store_blob(content: bytes) -> Call[shapes.Blob]:
 
 def blob(blob_id: str) -> Call[bytes]:
     """Stored content."""
-    request = HttpRequest(method="GET", target=f"/v1/blobs/{quote(blob_id, safe='')}")
+    request = HttpRequest(method="GET", target=f"/v1/blobs/{_quoted(blob_id)}")
     return Call(request=request, answer=None, repeatable=True)
 
 
@@ -319,13 +319,18 @@ def backup(folder: str) -> Call[reports.BackupDone]:
     return replace(call, timeout=3600.0)
 
 
+def _quoted(name: str) -> str:
+    # What is no text is no id either; the daemon says so better than an encoder does.
+    return quote(name, safe="", errors="replace")
+
+
 def _session(session_id: str, *further: str) -> str:
     parts = ("sessions", session_id, *further)
-    return "/v1/" + "/".join(quote(part, safe="") for part in parts)
+    return "/v1/" + "/".join(_quoted(part) for part in parts)
 
 
 def _profile(profile_id: str) -> str:
-    return f"/v1/profiles/{quote(profile_id, safe='')}"
+    return f"/v1/profiles/{_quoted(profile_id)}"
 
 
 def _target(path: str, **query: Any) -> str:

@@ -1,7 +1,7 @@
 """The engine: every part of it, put together once, from its start to its stop."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from spaced.clock import Clock
@@ -23,6 +23,7 @@ from spaced.engine.prompts import Prompts
 from spaced.engine.recovery import Recovered, Recovery
 from spaced.engine.run_queues import RunQueues
 from spaced.engine.runtimes import Runtimes
+from spaced.engine.session_lists import SessionLists
 from spaced.engine.session_turns import SessionTurns
 from spaced.engine.sessions import Sessions
 from spaced.engine.supervision import Tasks
@@ -47,6 +48,7 @@ class Engine:
         deletions: delete, and purge what was deleted.
         forks: fork a chat.
         profiles: the agents' configurations.
+        lists: find sessions.
         coordinator: what every session is doing.
         announcements: whom to listen to.
         counters: what is worth knowing and no fact.
@@ -61,6 +63,7 @@ class Engine:
         state_folder: Path,
         settings: EngineSettings | None = None,
         runtime_configs: Mapping[str, Mapping[str, object]] | None = None,
+        redact: Callable[[str], str] = lambda text: text,
         reach: Reach = never_crash,
     ) -> None:
         """Put the parts together; nothing runs before `start`.
@@ -69,6 +72,7 @@ class Engine:
             factories: the runtimes' factories by name.
             state_folder: where runtimes keep what outlives the daemon.
             runtime_configs: the settings of runtimes, by name.
+            redact: replaces secrets in what runtimes log.
             reach: called at each crash point.
         """
         ids = IdGenerator(clock.now)
@@ -92,6 +96,7 @@ class Engine:
             spawn=self._processes,
             state_folder=state_folder,
             configs=runtime_configs,
+            redact=redact,
         )
         self.announcements = parts.announcements
         self.counters = parts.counters
@@ -107,6 +112,7 @@ class Engine:
         self.asks = Asks(parts, self.executions, coordinator)
         self.deletions = Deletions(parts, self.executions, coordinator)
         self.forks = Forks(parts, self.workflows)
+        self.lists = SessionLists(storage)
         self._idling = IdleConnections(parts, self.executions, coordinator)
         self._is_stopped = False
 

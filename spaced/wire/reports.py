@@ -1,6 +1,6 @@
 """What the API tells about the daemon itself, and what a search finds."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from spaced.wire.shapes import JsonValue, Live, Shape
 
@@ -113,7 +113,7 @@ class Setting(Shape, frozen=True, kw_only=True):
     """
 
     name: str
-    value: JsonValue | list[object] | str | int | float | bool | None
+    value: Any
     origin: str
     type: str
     description: str

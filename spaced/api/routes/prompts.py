@@ -110,7 +110,7 @@ def _changed_parts(body: requests.PromptChanges) -> Sequence[JsonObject] | None:
     parts = None if body.parts is UNSET else body.parts
     if text is None and parts is None:
         return None
-    return _parts(text, parts)  # type: ignore[arg-type]  # mypy cannot narrow by UNSET
+    return _parts(text, parts)
 
 
 def _parts(text: str | None, parts: tuple[requests.JsonValue, ...] | None) -> Sequence[JsonObject]:

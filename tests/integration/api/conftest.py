@@ -7,6 +7,7 @@ import pytest
 
 from spaced.testing.storage_harness import FolderStorageHarness, StorageHarness
 from spaced_sqlite.factory import SqliteStorageFactory
+from tests.integration.api.api_house import ApiHouse, api_over
 from tests.integration.engine.house import House, Houses, houses_over
 
 
@@ -23,3 +24,10 @@ async def houses(tmp_path: Path) -> AsyncIterator[Houses]:
 async def house(houses: Houses) -> House:
     """One engine over an empty log."""
     return await houses.open()
+
+
+@pytest.fixture
+async def api(house: House) -> AsyncIterator[ApiHouse]:
+    """The API over one engine."""
+    async with api_over(house) as served:
+        yield served

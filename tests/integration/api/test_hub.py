@@ -132,7 +132,19 @@ async def test_a_cursor_that_means_nothing_here_is_answered_with_a_reset(
 
 @pytest.mark.parametrize(
     "text",
-    ["", ".", "7", "log.", ".7", "log.-1", "log.9e9", "log.1.5x", "log.\N{ARABIC-INDIC DIGIT SEVEN}", "'; DROP.x", "x" * 9999],
+    [
+        "",
+        ".",
+        "7",
+        "log.",
+        ".7",
+        "log.-1",
+        "log.9e9",
+        "log.1.5x",
+        "log.\N{ARABIC-INDIC DIGIT SEVEN}",
+        "'; DROP.x",
+        "x" * 9999,
+    ],
 )
 def test_what_is_no_cursor_is_refused(text: str) -> None:
     """Nothing else than what was given out is taken, whatever its size or script."""
