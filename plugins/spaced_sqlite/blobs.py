@@ -78,10 +78,22 @@ class BlobFolder:
                     count, size = count + (removed is not None), size + (removed or 0)
         return Reclaimed(blobs=count, bytes=size)
 
+    def ids(self, *, after: str, limit: int) -> Sequence[str]:
+        """Return ids in their order, from the one behind `after` on."""
+        found: list[str] = []
+        for folder in sorted(self.folder.glob("??")):
+            # All of the folder's ids begin like this, so none of them is behind `after`.
+            if f"{_PREFIX}{folder.name}~" <= after:
+                continue
+            if len(found) >= limit:
+                break
+            found += sorted(i for path in folder.glob("*") if (i := _id_of(path) or "") > after)
+        return found[:limit]
+
     def paths(self) -> Iterator[Path]:
         """Iterate over the files of all blobs."""
         for path in self.folder.glob("??/*"):
-            if _BLOB_ID.fullmatch(f"{_PREFIX}{path.parent.name}{path.name}"):
+            if _id_of(path) is not None:
                 yield path
 
     def size(self) -> int:
@@ -121,6 +133,12 @@ class BlobFolder:
         except FileNotFoundError:
             return None
         return size
+
+
+def _id_of(path: Path) -> str | None:
+    """Return the id of the blob that a file holds; a file may also be one that is being written."""
+    blob_id = f"{_PREFIX}{path.parent.name}{path.name}"
+    return None if _BLOB_ID.fullmatch(blob_id) is None else blob_id
 
 
 def _digests(blob_ids: Sequence[str]) -> Iterator[str]:

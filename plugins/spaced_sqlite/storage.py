@@ -184,6 +184,10 @@ class SqliteStorage:
         """Return a blob's content."""
         return await self._readers.run(lambda: self._blobs.get(blob_id))
 
+    async def list_blobs(self, *, after: str = "", limit: int) -> Sequence[str]:
+        """Return ids of stored blobs in their order."""
+        return await self._readers.run(lambda: self._blobs.ids(after=after, limit=limit))
+
     async def purge(self, stream: str) -> None:
         """Remove a stream for good, down to the bytes in the files."""
         self._check_open()

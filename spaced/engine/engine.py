@@ -23,6 +23,7 @@ from spaced.engine.prompts import Prompts
 from spaced.engine.recovery import Recovered, Recovery
 from spaced.engine.run_queues import RunQueues
 from spaced.engine.runtimes import Runtimes
+from spaced.engine.searches import Searches
 from spaced.engine.session_lists import SessionLists
 from spaced.engine.session_turns import SessionTurns
 from spaced.engine.sessions import Sessions
@@ -49,6 +50,7 @@ class Engine:
         forks: fork a chat.
         profiles: the agents' configurations.
         lists: find sessions.
+        searches: find words in titles and transcripts.
         coordinator: what every session is doing.
         announcements: whom to listen to.
         counters: what is worth knowing and no fact.
@@ -113,6 +115,7 @@ class Engine:
         self.deletions = Deletions(parts, self.executions, coordinator)
         self.forks = Forks(parts, self.workflows)
         self.lists = SessionLists(storage)
+        self.searches = Searches(storage)
         self._idling = IdleConnections(parts, self.executions, coordinator)
         self._is_stopped = False
 

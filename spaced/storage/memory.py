@@ -285,6 +285,10 @@ class MemoryStorage:
             raise errors.UnknownBlob(blob_id)
         return content
 
+    async def list_blobs(self, *, after: str = "", limit: int) -> Sequence[str]:
+        """Return ids of blobs in their order."""
+        return sorted(blob_id for blob_id in self._disk.blobs if blob_id > after)[:limit]
+
     async def purge(self, stream: str) -> None:
         """Remove a stream's events and rows, and fence its name."""
         disk = self._disk

@@ -246,6 +246,14 @@ class Storage(Protocol):
         """
         ...
 
+    async def list_blobs(self, *, after: str = "", limit: int) -> Sequence[str]:
+        """Return ids of stored blobs, ordered by code points, from the one behind `after` on.
+
+        Whether a blob is named by anything makes no difference. One that is put or removed between
+        two pages may or may not be listed; every other one is, once.
+        """
+        ...
+
     async def purge(self, stream: str) -> None:
         """Remove a stream's events, its rows and their words in the index, for good.
 

@@ -1,4 +1,7 @@
-"""Storages that announce, read, purge or keep wrongly: one fault each."""
+"""Storages that announce, read, purge or keep wrongly: one fault each.
+
+`tests.contract.faulty_blobs` has those that keep blobs wrongly.
+"""
 
 import asyncio
 import json
@@ -15,7 +18,7 @@ from spaced.errors import UnusableQuery
 from spaced.log.record import NewEvent, RecordedEvent, StreamWrite
 from spaced.log.table import InsertRow, Key, PutRow, Row, RowWrite, Scalar, Table
 from spaced.storage.memory import MemoryDisk, MemoryStorage
-from spaced.storage.protocol import Appended, Hits, Reclaimed, Rows
+from spaced.storage.protocol import Appended, Hits, Rows
 from spaced.testing.samples import next_turn
 from tests.contract.faulty_storages import rewind
 
@@ -324,14 +327,6 @@ class WritesBodiesAnew(MemoryStorage):
 def _parsed(event: NewEvent) -> NewEvent:
     body = json.dumps(json.loads(event.body)).encode()
     return msgspec.structs.replace(event, body=body)
-
-
-class ReclaimsNewBlobs(MemoryStorage):
-    """Removes whatever is called unused."""
-
-    async def reclaim(self, unused_blobs: Sequence[str]) -> Reclaimed:
-        self._fresh_blobs.clear()
-        return await super().reclaim(unused_blobs)
 
 
 class WritesABackupOverWhatIsThere(MemoryStorage):

@@ -115,6 +115,7 @@ questions = st.one_of(
     ),
     calls("version", stream=streams),
     calls("list_streams", after=streams | st.just(""), limit=st.integers(1, 3)),
+    calls("list_blobs", after=texts, limit=st.integers(1, 3)),
     calls("get_rows_of", wanted=st.fixed_dictionaries({"card": row_keys, "slot": row_keys})),
     calls("get_rows", table=st.just("card"), keys=row_keys),
     calls(
@@ -136,6 +137,7 @@ questions = st.one_of(
 ALWAYS_ASKED = (
     Call("head", {}),
     Call("read_all", {"after": 0, "limit": EVERYTHING}),
+    Call("list_blobs", {"limit": EVERYTHING}),
     Call("list_rows", {"table": "card", "order": "by_title"}),
     Call("list_rows", {"table": "label", "order": "by_number"}),
     Call("list_rows", {"table": "slot"}),

@@ -9,7 +9,7 @@ import pytest
 from spaced.errors import SpacedError
 from spaced.storage.memory import MemoryStorage
 from spaced.testing.storage_harness import MemoryStorageHarness
-from tests.contract import faulty_answers, faulty_storages
+from tests.contract import faulty_answers, faulty_blobs, faulty_storages
 from tests.contract.contract_runner import all_promises, run_contract
 from tests.contract.faulty_answers import (
     AnnouncesAfterTheAnswer,
@@ -40,13 +40,18 @@ from tests.contract.faulty_answers import (
     NeverMatchesNull,
     PutClearsTheText,
     ReadsTablesAtTwoMoments,
-    ReclaimsNewBlobs,
     ReusesPositions,
     SharesItsRows,
     SwallowsAnAnnouncement,
     TakesABulkAppendForARebuild,
     WritesABackupOverWhatIsThere,
     WritesBodiesAnew,
+)
+from tests.contract.faulty_blobs import (
+    BeginsAPageWithTheLastBlob,
+    ListsBlobsAsTheyCame,
+    ListsOnlyNewBlobs,
+    ReclaimsNewBlobs,
 )
 from tests.contract.faulty_storages import (
     AnswersBeforeItIsDurable,
@@ -113,6 +118,9 @@ FAULTS: dict[type[MemoryStorage], str] = {
     FindsNothingWithoutWords: "test_a_query_without_words_is_refused",
     WritesBodiesAnew: "test_bodies_come_back_byte_for_byte",
     ReclaimsNewBlobs: "test_reclaim_spares_blobs_put_since_the_last_call",
+    ListsBlobsAsTheyCame: "test_blobs_are_listed_by_id",
+    BeginsAPageWithTheLastBlob: "test_blobs_are_listed_in_pages",
+    ListsOnlyNewBlobs: "test_stored_blobs_are_listed_after_a_crash",
     WritesABackupOverWhatIsThere: "test_a_folder_with_something_in_it_is_refused",
     TakesABulkAppendForARebuild: "test_rows_alone_do_not_fill_a_table",
     NeverMarksATable: "test_a_derived_table_that_changed_waits_for_its_rebuild",
@@ -152,7 +160,7 @@ def test_every_faulty_storage_is_put_before_the_contract() -> None:
     """A fault that is written down is also looked for."""
     written = {
         item
-        for module in (faulty_answers, faulty_storages)
+        for module in (faulty_answers, faulty_blobs, faulty_storages)
         for item in vars(module).values()
         if inspect.isclass(item) and issubclass(item, MemoryStorage)
     }

@@ -1,6 +1,5 @@
 """Transcripts: read page by page, and exported as files."""
 
-from aiohttp import web
 
 from spaced.api.routing import RouteTable
 from spaced.api.services import Services

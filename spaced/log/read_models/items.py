@@ -1,21 +1,23 @@
 """The table `item`: where each item of a transcript begins, so that a screenful is read by index.
 
-The row says which place the item has and at which version it began; what the item holds is folded
-from its own events. So the transcript has no second copy. The item's text goes to the search index
-once no more of it is to come.
+The row says which place the item has, when and at which version it began; what the item holds is
+folded from its own events. So the transcript has no second copy. The item's text goes to the search
+index once no more of it is to come.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
+from spaced.clock import from_rfc3339
 from spaced.domain.events.transcript import (
     AgentItemAppended,
     AgentItemTextAppended,
     AgentItemUpdated,
     AgentItemUpserted,
 )
+from spaced.domain.json_values import JsonObject
 from spaced.domain.session_items import is_open, searched_text
-from spaced.errors import CorruptStream
+from spaced.errors import CorruptStream, InvalidTimestamp
 from spaced.log.fact import Fact, item_id_in
 from spaced.log.read_models.read_model import RowsInHand
 from spaced.log.table import Column, Index, IndexColumn, Key, Row, Table
@@ -32,6 +34,7 @@ ITEM: Final = Table(
         Column(name="stream"),
         Column(name="ordinal", type="integer"),
         Column(name="first_version", type="integer"),
+        Column(name="created_at", type="integer"),
     ),
     indexes=(
         Index(
@@ -73,7 +76,7 @@ class Items:
         item = rows.item(session_id, item_id)
         text = None if is_open(item) else {"text": searched_text(item)}
         if row is None:
-            rows.insert(ITEM.name, _row(fact, rows), text)
+            rows.insert(ITEM.name, _row(fact, item, rows), text)
         elif text is not None:
             rows.put(ITEM.name, row, text)
 
@@ -93,7 +96,7 @@ def _key(fact: Fact) -> tuple[str, str]:
     return fact.session_id, fact.item_id
 
 
-def _row(fact: Fact, rows: RowsInHand) -> Row:
+def _row(fact: Fact, item: JsonObject, rows: RowsInHand) -> Row:
     session_id, item_id = _key(fact)
     session = rows.get(SESSION_NAME, (session_id,))
     if session is None:
@@ -105,4 +108,14 @@ def _row(fact: Fact, rows: RowsInHand) -> Row:
         # The session's row was folded first, so its count includes this item.
         "ordinal": session["item_count"],
         "first_version": fact.version,
+        "created_at": _created_at(fact, item),
     }
+
+
+def _created_at(fact: Fact, item: JsonObject) -> int:
+    """Return the time that the item began with, so that a search need not read it to know."""
+    told = item.get("created_at")
+    try:
+        return from_rfc3339(told) if isinstance(told, str) else fact.created_at
+    except InvalidTimestamp:
+        return fact.created_at

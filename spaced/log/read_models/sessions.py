@@ -26,7 +26,7 @@ SESSION: Final = Table(
         Column(name="stream"),
         Column(name="status"),
         Column(name="agent_id"),
-        Column(name="directory", required=False),
+        Column(name="directory"),
         Column(name="visibility"),
         Column(name="updated_at", type="integer"),
         Column(name="item_count", type="integer"),
@@ -37,6 +37,22 @@ SESSION: Final = Table(
             name="latest",
             columns=(
                 IndexColumn(name="visibility"),
+                IndexColumn(name="updated_at", descending=True),
+            ),
+        ),
+        Index(
+            name="latest_in_directory",
+            columns=(
+                IndexColumn(name="visibility"),
+                IndexColumn(name="directory"),
+                IndexColumn(name="updated_at", descending=True),
+            ),
+        ),
+        Index(
+            name="latest_of_agent",
+            columns=(
+                IndexColumn(name="visibility"),
+                IndexColumn(name="agent_id"),
                 IndexColumn(name="updated_at", descending=True),
             ),
         ),
@@ -146,8 +162,8 @@ def _row(session: Session, run: Run) -> Row:
     }
 
 
-def _directory(session: Session, run: Run) -> str | None:
-    return session.directory or run.directory
+def _directory(session: Session, run: Run) -> str:
+    return session.directory or run.directory or ""  # no folder; as for the profile
 
 
 def _visibility(session: Session, run: Run) -> str:

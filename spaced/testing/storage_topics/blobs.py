@@ -6,6 +6,7 @@ import pytest
 
 from spaced.errors import UnknownBlob
 from spaced.storage.protocol import Storage
+from spaced.testing.samples import EVERYTHING
 from spaced.testing.storage_harness import StorageHarness
 from spaced.testing.storage_topics.fixtures import StorageFixtures
 
@@ -95,3 +96,38 @@ class BlobPromises(StorageFixtures):
         await storage.reclaim([blob_id])
         assert await storage.put_blob(b"content") == blob_id
         assert await storage.get_blob(blob_id) == b"content"
+
+    async def test_blobs_are_listed_by_id(self, storage: Storage) -> None:
+        """Every one once, however often it was stored, and whatever names it."""
+        assert list(await storage.list_blobs(limit=9)) == []
+        ids = [await storage.put_blob(content) for content in (*CONTENTS, *CONTENTS)]
+        assert list(await storage.list_blobs(limit=EVERYTHING)) == sorted(set(ids))
+
+    async def test_blobs_are_listed_in_pages(self, storage: Storage) -> None:
+        """Pages from the last id on give every blob once; any text may stand for an id."""
+        ids = sorted([await storage.put_blob(b"%d" % number) for number in range(20)])
+        seen: list[str] = []
+        for size in (7, 7, 6, 0):
+            page = await storage.list_blobs(after=seen[-1] if seen else "", limit=7)
+            assert len(page) == size
+            seen.extend(page)
+        assert seen == ids
+        for after in (*FOREIGN_IDS, ids[3][:8], ids[3] + "0", "\U0010ffff"):
+            behind = [blob_id for blob_id in ids if blob_id > after]
+            assert list(await storage.list_blobs(after=after, limit=EVERYTHING)) == behind, after
+
+    async def test_a_reclaimed_blob_is_no_longer_listed(self, storage: Storage) -> None:
+        """One that was spared is."""
+        ids = [await storage.put_blob(content) for content in CONTENTS]
+        await storage.reclaim([])
+        spared = await storage.put_blob(CONTENTS[0])
+        await storage.reclaim(ids)
+        assert list(await storage.list_blobs(limit=EVERYTHING)) == [spared]
+
+    async def test_stored_blobs_are_listed_after_a_crash(
+        self, storage: Storage, harness: StorageHarness
+    ) -> None:
+        """The list is of what is on the disk."""
+        ids = [await storage.put_blob(content) for content in CONTENTS]
+        survivor = await harness.crash(storage)
+        assert list(await survivor.list_blobs(limit=EVERYTHING)) == sorted(ids)

@@ -76,6 +76,7 @@ class LifecyclePromises(StorageFixtures):
             "search": lambda: storage.search("card", "word", limit=1),
             "put_blob": lambda: storage.put_blob(b"more"),
             "get_blob": lambda: storage.get_blob(blob_id),
+            "list_blobs": lambda: storage.list_blobs(limit=1),
             "purge": lambda: storage.purge("run-1"),
             "reclaim": lambda: storage.reclaim([blob_id]),
             "backup": lambda: storage.backup(harness.new_folder()),

@@ -1,8 +1,11 @@
 """The routes through the client: what is asked for happens, and what is answered is true."""
 
+from typing import Any
+
 import pytest
 
 from spaced.client import calls
+from spaced.client.calls import Call
 from spaced.errors import InvalidIdentifier, StaleRevision, UnknownProfile
 from spaced.refusals import (
     AskAnswered,
@@ -141,6 +144,7 @@ async def test_waiting_tells_how_far_a_session_is(api: ApiHouse) -> None:
 async def test_no_id_is_a_path_or_anything_else(api: ApiHouse, name: str) -> None:
     """Whatever an id holds, nothing is looked up by it."""
     client = api.client()
-    for call in (calls.session(name), calls.blob(name), calls.profile(name), calls.items(name)):
+    asked: list[Call[Any]] = [calls.session(name), calls.blob(name), calls.profile(name)]
+    for call in asked:
         with pytest.raises((InvalidIdentifier, NotFound)):
             await client.do(call)

@@ -1,0 +1,59 @@
+"""Begins a new chat, with the profile that a person means."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from spaced.client import calls
+from spaced.client.calls import perform
+from spaced.client.place import Place
+from spaced.clock import SystemClock
+from spaced.errors import UnknownProfile
+from spaced.identifiers import IdGenerator
+from spaced.refusals import InvalidRequest
+from spaced.wire.shapes import Profile, Session
+
+
+def begin_session(
+    place: Place, *, profile: str | None, directory: Path, title: str | None
+) -> Session:
+    """Create a chat.
+
+    Args:
+        profile: an id or a name; without one the only profile that is enabled.
+        directory: an absolute path.
+
+    Raises:
+        InvalidRequest: it is not clear which profile is meant.
+        SpacedError: it was refused, or there is no daemon.
+    """
+    profiles = perform(place, calls.profiles()).profiles
+    chosen = chosen_profile(profiles, profile)
+    session_id = IdGenerator(SystemClock().now).new("ses")
+    more = {} if title is None else {"title": title}
+    return perform(place, calls.create_session(session_id, chosen.id, str(directory), **more))
+
+
+def chosen_profile(profiles: Sequence[Profile], wanted: str | None) -> Profile:
+    """Return the profile that is meant.
+
+    Raises:
+        UnknownProfile: there is none of this id or name.
+        InvalidRequest: there are several, and nobody said which.
+    """
+    usable = [profile for profile in profiles if profile.status == "enabled"]
+    if wanted is None:
+        found = usable
+    else:
+        # A profile that is disabled is found by its id, so that the refusal says what is wrong.
+        found = [profile for profile in profiles if profile.id == wanted]
+        found = found or [profile for profile in usable if profile.name == wanted]
+    if len(found) == 1:
+        return found[0]
+    if wanted is not None and not found:
+        raise UnknownProfile(wanted)
+    if not found:
+        raise InvalidRequest("there is no profile", remedy="Add one with `spaced profiles add`.")
+    names = ", ".join(f"{profile.name} ({profile.id})" for profile in found)
+    raise InvalidRequest(
+        f"several profiles could be meant: {names}", remedy="Choose one with --profile."
+    )
