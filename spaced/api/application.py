@@ -14,9 +14,11 @@ from spaced.api.routes import (
     control,
     events,
     health,
+    maintenance,
     plugins,
     profiles,
     prompts,
+    search,
     sessions,
     transcripts,
 )
@@ -37,9 +39,11 @@ TABLES: Final[tuple[RouteTable, ...]] = (
     control.ROUTES,
     asks.ROUTES,
     profiles.ROUTES,
+    search.ROUTES,
     events.ROUTES,
     plugins.ROUTES,
     blobs.ROUTES,
+    maintenance.ROUTES,
 )
 
 Middleware = Callable[

@@ -8,6 +8,7 @@ from spaced.clock import Clock
 from spaced.domain.profile import Profile
 from spaced.engine.announcements import Announcements
 from spaced.engine.asks import Asks
+from spaced.engine.blob_care import BlobCare
 from spaced.engine.control import Control
 from spaced.engine.coordinator import Coordinator
 from spaced.engine.deletions import Deletions
@@ -51,6 +52,7 @@ class Engine:
         profiles: the agents' configurations.
         lists: find sessions.
         searches: find words in titles and transcripts.
+        blobs: removes those that nothing names any more.
         coordinator: what every session is doing.
         announcements: whom to listen to.
         counters: what is worth knowing and no fact.
@@ -115,6 +117,7 @@ class Engine:
         self.deletions = Deletions(parts, self.executions, coordinator)
         self.forks = Forks(parts, self.workflows)
         self.lists = SessionLists(storage)
+        self.blobs = BlobCare(storage, clock)
         self.searches = Searches(storage)
         self._idling = IdleConnections(parts, self.executions, coordinator)
         self._is_stopped = False

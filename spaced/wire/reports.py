@@ -148,9 +148,15 @@ class Hit(Shape, frozen=True, kw_only=True):
 
 
 class HitList(Shape, frozen=True, kw_only=True):
-    """What a search found, newest first."""
+    """What a search found, newest first.
+
+    Attributes:
+        complete: false if so many places hold the words that only the newest were compared with
+            the filters.
+    """
 
     hits: tuple[Hit, ...]
+    complete: bool
 
 
 class Finding(Shape, frozen=True, kw_only=True):
@@ -163,19 +169,22 @@ class Finding(Shape, frozen=True, kw_only=True):
 
 
 class DoctorReport(Shape, frozen=True, kw_only=True):
-    """What the doctor found; nothing is fine."""
+    """What the doctor found; no findings are good."""
 
     findings: tuple[Finding, ...]
-    streams: int
     storage: StorageFacts
 
 
 class Reclaimed(Shape, frozen=True, kw_only=True):
-    """What a clean-up gave back."""
+    """What a clean-up gave back.
+
+    Attributes:
+        waiting: blobs that nothing names, but that may only have been stored too lately for that.
+    """
 
     blobs: int
     bytes: int
-    scanned_events: int
+    waiting: int
 
 
 class BackupDone(Shape, frozen=True, kw_only=True):
@@ -183,4 +192,3 @@ class BackupDone(Shape, frozen=True, kw_only=True):
 
     folder: str
     bytes: int
-    head: str

@@ -74,6 +74,8 @@ async def _stream(
                     await response.write(chunk)
             async with asyncio.timeout(stall):
                 await response.write_eof()
+        except ConnectionError:
+            pass  # the client has gone, as clients of streams do
         except TimeoutError:
             # It reads nothing, so an orderly end would wait for it for ever.
             if request.transport is not None:
