@@ -37,13 +37,11 @@ bench: $(READY)
 wheel: $(READY)
 	$(BIN)/python -m tests.end_to_end.wheel_smoke
 
-NOT_YET = echo "make $@: the daemon and its command line are not part of this version yet; 'make test' and 'make bench' are." >&2; exit 1
+demo: $(READY)
+	@$(BIN)/spaced demo
 
-demo:
-	@$(NOT_YET)
-
-run:
-	@$(NOT_YET)
+run: $(READY)
+	@$(BIN)/spaced up $(ARGS)
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spaced.cli.reach import Reach, reaching
+
 if TYPE_CHECKING:
     from spaced.client.place import Place
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="How many of the newest items are shown at first.",
 )
+@reaching
 @click.pass_context
 def chat(
     context: click.Context,
@@ -35,6 +38,7 @@ def chat(
     directory: Path | None,
     title: str | None,
     history: int,
+    reach: Reach,
 ) -> None:
     """Chat in SESSION, or in a new one.
 
@@ -47,10 +51,9 @@ def chat(
     import asyncio
 
     from spaced.cli.chat import front
-    from spaced.cli.chat.daemon_place import daemon_place
 
     front.prepare_output()
-    place = daemon_place()
+    place = reach.place()
     if session is None:
         session = _new_session(place, profile, directory or Path.cwd(), title)
     elif profile or directory or title:

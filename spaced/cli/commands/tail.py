@@ -2,22 +2,24 @@
 
 import click
 
+from spaced.cli.reach import Reach, reaching
+
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object for each frame.")
 @click.option("--after", metavar="CURSOR", help="Go on from this cursor, instead of from now.")
 @click.option("--kinds", metavar="A,B", help="Only these kinds of events and names of frames.")
 @click.option("--until-idle", is_flag=True, help="End when nothing is going on any more.")
+@reaching
 @click.pass_context
 def tail(
     context: click.Context,
     *,
     session: str | None,
-    as_json: bool,
     after: str | None,
     kinds: str | None,
     until_idle: bool,
+    reach: Reach,
 ) -> None:
     """Print what happens in SESSION, or in all of them, as it happens.
 
@@ -27,7 +29,6 @@ def tail(
     import asyncio
 
     from spaced.cli.chat import front
-    from spaced.cli.chat.daemon_place import daemon_place
     from spaced.cli.chat.tailing import Tail
 
     front.prepare_output()
@@ -37,10 +38,10 @@ def tail(
         after=after,
         kinds=wanted or None,
         until_idle=until_idle,
-        as_json=as_json,
+        as_json=reach.as_json,
     )
     try:
-        code = asyncio.run(front.tail(daemon_place(), told))
+        code = asyncio.run(front.tail(reach.place(), told))
     except BrokenPipeError:
         front.forget_output()
         code = 0

@@ -60,8 +60,10 @@ class Story:
         """Go through all of it and return what was counted."""
         daemon = await self._start("1. A daemon on an empty folder")
         client = Client(daemon.place, patience=30.0)
-        listening = asyncio.ensure_future(self._listen(client))
+        listening: asyncio.Task[None] | None = None
         try:
+            start = await self._set_up(client)
+            listening = asyncio.ensure_future(self._listen(client, start))
             await self._first_life(client)
             await self._prepare_crash(client)
             self.say(f"5. kill -9 {daemon.pid}, in the middle of that turn")
@@ -70,8 +72,9 @@ class Story:
             await self._second_life(client)
             return await self._count(client)
         finally:
-            listening.cancel()
-            await asyncio.wait({listening})
+            if listening is not None:
+                listening.cancel()
+                await asyncio.wait({listening})
             await daemon.stop()
 
     async def _start(self, title: str) -> DaemonProcess:
@@ -80,7 +83,9 @@ class Story:
         self.say(f"   pid {daemon.pid}, listening on {daemon.place}")
         return daemon
 
-    async def _first_life(self, client: Client) -> None:
+    async def _set_up(self, client: Client) -> str:
+        """Create the chat, and return the cursor from which everything of it is heard."""
+        start = (await client.status()).head
         definition = {
             "name": "Demo story",
             "agent_name": "scripted",
@@ -89,6 +94,9 @@ class Story:
         }
         await client.do(calls.create_profile(PROFILE, definition))
         await client.create_session(profile=PROFILE, directory=str(self.folder), session_id=CHAT)
+        return start
+
+    async def _first_life(self, client: Client) -> None:
         self.say("2. A chat, and a prompt that is on disk before it is answered")
         await self._prompt(client, "msg_demo_1", "Who are you?")
         await client.wait(CHAT, timeout=_PATIENCE)
@@ -147,8 +155,8 @@ class Story:
         page = await client.items(CHAT, limit=1)
         self.say(f"   answer: {page.items[-1].get('content')}")
 
-    async def _listen(self, client: Client) -> None:
-        async with aclosing(client.events(CHAT)) as frames:
+    async def _listen(self, client: Client, start: str) -> None:
+        async with aclosing(client.events(CHAT, after=start)) as frames:
             async for frame in frames:
                 if frame.cursor is None or "version" not in frame.data:
                     continue

@@ -139,6 +139,6 @@ def _own_plugins() -> set[str]:
 
 
 def _likeness(name: str) -> str:
-    words = re.findall(r"[a-z0-9]+", name.lower().removeprefix(PREFIX))
-    likeness = "-".join(words).lstrip("0123456789-")[:LONGEST_NAME].rstrip("-")
+    words = "-".join(re.findall(r"[a-z0-9]+", name.lower()))
+    likeness = words.removeprefix(PREFIX).lstrip("0123456789-")[:LONGEST_NAME].rstrip("-")
     return likeness or "acme"
