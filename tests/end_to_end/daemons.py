@@ -43,12 +43,22 @@ class Daemon:
         """
         # A test's own folder has too long a name for a Unix socket below it.
         with tempfile.TemporaryDirectory(prefix="spaced-", dir="/tmp") as name:
-            daemon = cls(Path(name) / "data", *arguments, environment=environment or {})
-            try:
-                await daemon.start()
+            folder = Path(name) / "data"
+            async with cls.over(folder, *arguments, environment=environment) as daemon:
                 yield daemon
-            finally:
-                await daemon.stop()
+
+    @classmethod
+    @asynccontextmanager
+    async def over(
+        cls, folder: Path, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> AsyncIterator["Daemon"]:
+        """Start a daemon on a data directory, and end it in any case."""
+        daemon = cls(folder, *arguments, environment=environment or {})
+        try:
+            await daemon.start()
+            yield daemon
+        finally:
+            await daemon.stop()
 
     @property
     def socket(self) -> Path:

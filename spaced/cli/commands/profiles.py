@@ -1,0 +1,205 @@
+"""`spaced profiles`: named configurations of agents."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spaced.cli.output import facts, print_json, table
+from spaced.cli.reach import Reach, reaching
+from spaced.refusals import InvalidRequest
+
+if TYPE_CHECKING:
+    from spaced.client.place import Place
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def profiles(context: click.Context) -> None:
+    """List, add, change and probe agents' profiles; alone it lists them."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_profiles)
+
+
+@profiles.command("list")
+@reaching
+def list_profiles(*, reach: Reach) -> None:
+    """List all profiles, by name."""
+    from spaced.client import calls
+
+    found = calls.perform(reach.place(), calls.profiles())
+    if reach.as_json:
+        print_json(found)
+        return
+    table(
+        ("profile", "name", "runtime", "agent", "is"),
+        [(one.id, one.name, one.runtime, one.agent_name, one.status) for one in found.profiles],
+        nothing="There is no profile; `spaced profiles add` makes one.",
+    )
+
+
+@profiles.command()
+@click.argument("profile")
+@reaching
+def show(*, profile: str, reach: Reach) -> None:
+    """Show PROFILE, named by its id or its name."""
+    from spaced.client import calls
+
+    place = reach.place()
+    found = calls.perform(place, calls.profile(_named(place, profile)))
+    if reach.as_json:
+        print_json(found)
+        return
+    import msgspec
+
+    facts({name: value or None for name, value in msgspec.structs.asdict(found).items()})
+
+
+@profiles.command()
+@click.argument("name")
+@click.option("--runtime", required=True, help="A runtime that a plugin offers.")
+@click.option("--agent", help="The agent's family; the runtime's name by default.")
+@click.option("--command", metavar="PATH", help="The absolute path of the agent's program.")
+@click.option("--argument", "arguments", multiple=True, help="An argument of the program.")
+@click.option("--model", default="")
+@click.option("--mode", default="")
+@click.option("--options", metavar="JSON", help="The runtime's own options, as an object.")
+@click.option("--id", "profile_id", help="An id of your own.")
+@reaching
+def add(
+    *,
+    name: str,
+    runtime: str,
+    agent: str | None,
+    command: str | None,
+    arguments: tuple[str, ...],
+    model: str,
+    mode: str,
+    options: str | None,
+    profile_id: str | None,
+    reach: Reach,
+) -> None:
+    """Add a profile called NAME and print its id."""
+    from time import time_ns
+
+    from spaced.client import calls
+    from spaced.identifiers import IdGenerator
+
+    definition = {
+        "name": name,
+        "agent_name": agent or runtime,
+        "runtime": runtime,
+        "command": [] if command is None else [command, *arguments],
+        "model": model,
+        "mode": mode,
+        "options": _object(options),
+    }
+    chosen = profile_id or IdGenerator(lambda: time_ns() // 1_000_000).new("prof")
+    made = calls.perform(reach.place(), calls.create_profile(chosen, definition))
+    if reach.as_json:
+        print_json(made)
+    else:
+        click.echo(made.id)
+
+
+@profiles.command()
+@click.argument("profile")
+@click.argument("changes", metavar="JSON")
+@click.option("--revision", type=int, help="Only if it is still at this revision.")
+@reaching
+def edit(*, profile: str, changes: str, revision: int | None, reach: Reach) -> None:
+    """Change PROFILE: an object with the fields that are to be different."""
+    from spaced.client import calls
+
+    place = reach.place()
+    call = calls.change_profile(_named(place, profile), _object(changes) or {}, revision=revision)
+    changed = calls.perform(place, call)
+    if reach.as_json:
+        print_json(changed)
+    else:
+        click.echo(f"{changed.id} is at revision {changed.revision}")
+
+
+@profiles.command()
+@click.argument("profile")
+@reaching
+def enable(*, profile: str, reach: Reach) -> None:
+    """Let PROFILE take sessions again."""
+    _switch(reach, profile, enabled=True)
+
+
+@profiles.command()
+@click.argument("profile")
+@reaching
+def disable(*, profile: str, reach: Reach) -> None:
+    """Let PROFILE take no new sessions."""
+    _switch(reach, profile, enabled=False)
+
+
+@profiles.command()
+@click.argument("profile")
+@reaching
+def delete(*, profile: str, reach: Reach) -> None:
+    """Delete PROFILE, if no session uses it."""
+    from spaced.client import calls
+
+    place = reach.place()
+    calls.perform(place, calls.delete_profile(_named(place, profile)))
+    if not reach.as_json:
+        click.echo("deleted")
+
+
+@profiles.command()
+@click.argument("profile")
+@reaching
+@click.pass_context
+def probe(context: click.Context, *, profile: str, reach: Reach) -> None:
+    """Ask whether the agent of PROFILE could serve a session now; exit code 1 if not."""
+    from spaced.client import calls
+
+    place = reach.place()
+    found = calls.perform(place, calls.probe_profile(_named(place, profile)))
+    if reach.as_json:
+        print_json(found)
+    elif found.problem is not None:
+        click.echo(f"not usable: {found.problem.get('message')}")
+        click.echo(f"  → {found.problem.get('remedy')}")
+    else:
+        click.echo("usable")
+        facts(found.details)
+    context.exit(0 if found.usable else 1)
+
+
+def _switch(reach: Reach, profile: str, *, enabled: bool) -> None:
+    from spaced.client import calls
+
+    place = reach.place()
+    call = calls.change_profile(_named(place, profile), {"enabled": enabled})
+    changed = calls.perform(place, call)
+    if reach.as_json:
+        print_json(changed)
+    else:
+        click.echo(changed.status)
+
+
+def _named(place: "Place", name: str) -> str:
+    """Return the id of the profile that is meant; one that is no name is taken for an id."""
+    from spaced.client import calls
+
+    found = calls.perform(place, calls.profiles()).profiles
+    same = [one.id for one in found if one.name == name]
+    if any(one.id == name for one in found) or len(same) != 1:
+        return name
+    return same[0]
+
+
+def _object(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidRequest(f"{text[:60]!r} is no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise InvalidRequest(f"{text[:60]!r} is no JSON object")
+    return value
