@@ -40,7 +40,7 @@ def chat(
     history: int,
     reach: Reach,
 ) -> None:
-    """Chat in SESSION, or in a new one.
+    """Chat in SESSION (an id, its beginning, or `last`), or in a new one.
 
     Lines are prompts; /help lists what else can be typed. Leaving ends nothing: the session goes
     on, and the same command comes back to it.
@@ -58,12 +58,20 @@ def chat(
         session = _new_session(place, profile, directory or Path.cwd(), title)
     elif profile or directory or title:
         raise click.UsageError("--profile, --dir and --title are for new sessions")
+    else:
+        session = _known_session(place, session)
     try:
         code = asyncio.run(front.chat(place, session, history=history))
     except BrokenPipeError:
         front.forget_output()
         code = 0
     context.exit(code)
+
+
+def _known_session(place: "Place", name: str) -> str:
+    from spaced.cli.naming import session_named
+
+    return session_named(place, name)
 
 
 def _new_session(place: "Place", profile: str | None, directory: Path, title: str | None) -> str:
