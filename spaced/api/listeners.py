@@ -5,6 +5,7 @@ it is never there with another mode than 0600, and never there without somebody 
 """
 
 import errno
+import logging
 import os
 import secrets
 import socket
@@ -21,12 +22,21 @@ LONGEST_SOCKET_PATH: Final = 103
 """Bytes; Linux takes four more than macOS."""
 
 BACKLOG: Final = 256
+
+_connections = logging.getLogger("spaced.api.connections")
+# What is no HTTP, or ends in the middle, is the client's affair; a log that grew with each such
+# request could be flooded. Faults of handlers are logged where they are answered.
+_connections.setLevel(logging.CRITICAL)
+
 RUNNER_OPTIONS: Final[dict[str, Any]] = {
     # A compressed body could be a thousand times as large as what was counted.
     "auto_decompress": False,
     # Addresses and queries are nobody's business, not even the log's.
     "access_log": None,
     "handler_cancellation": True,
+    "logger": _connections,
+    # How long a refused body is still read, so that its sender can read the refusal.
+    "lingering_time": 1.0,
     "keepalive_timeout": 75.0,
     "max_line_size": 8190,
     "max_field_size": 8190,
