@@ -123,7 +123,10 @@ def _query_parameters(query: type[Request], schemas: Mapping[str, Any]) -> Itera
 
 
 def _responses(route: Route) -> dict[str, Any]:
-    content = {kind: {"schema": {"type": "string"}} for kind in route.media_types}
+    content: dict[str, Any] = {
+        kind: {"schema": {"type": "object" if kind == _JSON else "string"}}
+        for kind in route.media_types
+    }
     if route.answer is not None:
         content[_JSON] = {"schema": _reference(route.answer)}
     fine: dict[str, Any] = {"description": "It was done."}
