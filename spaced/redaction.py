@@ -289,7 +289,7 @@ _FORMS: Final = (
         pattern=re.compile(
             r"(?<![A-Za-z0-9])(?:"
             r"sk-(?:ant|proj|or|svcacct|admin|live|test)-[\w-]{16,}"
-            r"|sk-(?=[A-Za-z]{0,32}[0-9])[A-Za-z0-9]{20,}[\w-]*+"
+            r"|sk-(?:[a-z]{1,12}-){0,3}(?=[A-Za-z]{0,32}[0-9])[A-Za-z0-9]{20,}[\w-]*+"
             r"|[sr]k_(?:live|test)_[A-Za-z0-9]{16,})",
             re.ASCII,
         ),

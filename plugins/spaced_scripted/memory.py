@@ -150,7 +150,8 @@ class Memory:
                 return
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             fresh = path.with_suffix(".new")
-            with fresh.open("w") as file:
+            made = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(made, "w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())

@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from os import getpid
+from pathlib import Path
 from typing import Final
 
 from spaced.api.gate import Gate
 from spaced.api.services import DaemonFacts, Services
 from spaced.api.streams.hub import EventHub, StreamSettings
 from spaced.clock import Clock, to_rfc3339
-from spaced.daemon.settings import LoadedSettings
+from spaced.daemon.settings import LoadedSettings, Settings
 from spaced.daemon.storage_place import open_storage
 from spaced.engine.engine import Engine
 from spaced.plugin_host.host import PluginHost
@@ -64,7 +65,7 @@ async def compose(
         storage,
         dict(plugins.runtimes),
         clock=clock,
-        state_folder=settings.data_dir / "runtimes",
+        state_folder=runtimes_folder(settings),
         settings=settings.engine(environment),
         runtime_configs=settings.runtime_configs,
         redact=redactor.text,
@@ -94,6 +95,11 @@ async def compose(
         listeners=listeners,
     )
     return Parts(storage=storage, engine=engine, streams=streams, services=services, gate=Gate())
+
+
+def runtimes_folder(settings: Settings) -> Path:
+    """Return the folder in which every runtime gets one of its own."""
+    return settings.data_dir / "runtimes"
 
 
 def _warnings(plugins: PluginHost) -> tuple[str, ...]:

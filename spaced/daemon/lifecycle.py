@@ -19,7 +19,7 @@ from spaced.api.access import AccessRules, access_middleware, announce_origin
 from spaced.api.application import application
 from spaced.api.listeners import RUNNER_OPTIONS, Listeners, hosts_of
 from spaced.clock import SystemClock, to_rfc3339
-from spaced.daemon.composition import VERSION, Parts, compose
+from spaced.daemon.composition import VERSION, Parts, compose, runtimes_folder
 from spaced.daemon.directories import check_socket_path, private_folder
 from spaced.daemon.first_start import ensure_profiles
 from spaced.daemon.log_setup import setup_logging
@@ -175,7 +175,8 @@ class _Door:
 
 def _prepare_folders(settings: Settings) -> None:
     check_socket_path(settings.socket)
-    for folder in (settings.data_dir, settings.state_dir, settings.socket.parent):
+    places = (settings.data_dir, settings.state_dir, settings.socket.parent)
+    for folder in (*places, runtimes_folder(settings)):
         private_folder(folder)
 
 
