@@ -147,6 +147,18 @@ async def test_a_rebuild_waits_until_no_daemon_runs(daemon: Daemon) -> None:
     assert "0 differences" in asked.out
 
 
+async def test_a_daemon_that_was_killed_is_not_called_running(daemon: Daemon) -> None:
+    """Its file is still there, but nobody of its number."""
+    where = ("--data-dir", str(daemon.folder))
+    alive = await spaced("env", *where)
+    pid = daemon.pid
+    await daemon.kill()
+    dead = await spaced("env", *where)
+
+    assert f"pid {pid}, spaced" in alive.out
+    assert f"not running; pid {pid}" in dead.out
+
+
 async def test_the_two_minute_proof_ends_well() -> None:
     """The same that `make demo` runs."""
     said = await spaced("demo")

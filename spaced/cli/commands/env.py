@@ -1,9 +1,15 @@
 """`spaced env`: where everything lies."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from spaced.cli.output import facts, print_json
 from spaced.cli.reach import Reach, reaching
+
+
+if TYPE_CHECKING:
+    from spaced.daemon.runtime_file import RunningDaemon
 
 
 @click.command()
@@ -26,9 +32,23 @@ def env(*, reach: Reach) -> None:
         "logs": str(settings.state_dir),
         "socket": str(settings.socket),
         "token": str(settings.data_dir / "token"),
-        "daemon": "not running" if running is None else f"pid {running.pid}, {running.version}",
+        "daemon": _daemon(running),
     }
     if reach.as_json:
         print_json(told)
     else:
         facts(told)
+
+
+def _daemon(running: "RunningDaemon | None") -> str:
+    import os
+
+    if running is None:
+        return "not running"
+    try:
+        os.kill(running.pid, 0)
+    except ProcessLookupError:
+        return f"not running; pid {running.pid} ended without a word"
+    except PermissionError:
+        pass  # it is there, and somebody else's
+    return f"pid {running.pid}, spaced {running.version}, since {running.started_at}"
