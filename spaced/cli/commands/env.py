@@ -7,7 +7,6 @@ import click
 from spaced.cli.output import facts, print_json
 from spaced.cli.reach import Reach, reaching
 
-
 if TYPE_CHECKING:
     from spaced.daemon.runtime_file import RunningDaemon
 
