@@ -8,7 +8,7 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,16 +17,26 @@ from aiohttp import web
 
 from tests.benchmarks.floors import CommitFloor
 
+SearchFloor = Callable[[str, int], Awaitable[Sequence[object]]]
+
 
 class BareServer:
-    """Takes prompts with one commit each, and writes bytes to whoever listens."""
+    """Takes prompts with one commit each, writes bytes to whoever listens, and asks an index."""
 
-    def __init__(self, floor: CommitFloor | None = None) -> None:
+    def __init__(self, floor: CommitFloor | None = None, search: SearchFloor | None = None) -> None:
         self._floor = floor
+        self._search = search
         self._listening: list[asyncio.Queue[bytes]] = []
         self.app = web.Application()
         self.app.router.add_post("/prompts", self._take)
         self.app.router.add_get("/events", self._stream)
+        self.app.router.add_get("/search", self._find)
+
+    async def _find(self, request: web.Request) -> web.Response:
+        assert self._search is not None
+        found = await self._search(request.query["q"], 20)
+        body = msgspec.json.encode([str(one) for one in found])
+        return web.Response(body=body, content_type="application/json")
 
     async def _take(self, request: web.Request) -> web.Response:
         body = await request.read()

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from spaced_sqlite.engine import engine
 from tests.benchmarks.measure import Line
 
-LATER = (
-    "search with snippets against a bare handler",
-    "migration; sync; interrupt of an agent that ignores it; memory after streaming 1 GB",
-)
+LATER = ("migration; sync; interrupt of an agent that ignores it; memory after streaming 1 GB",)
 
 
 def document(lines: Sequence[Line], *, seconds: float, is_quick: bool) -> dict[str, object]:

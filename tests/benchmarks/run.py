@@ -53,6 +53,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "transcript": reading.whole_transcript,
     "list": reading.list_of_sessions,
     "search": searching.search,
+    "serve-search": serving.search,
     "admit-beside-search": searching.admit_beside_search,
     "backup": upkeep.backup,
     "start": starting.start,

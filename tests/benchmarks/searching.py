@@ -14,7 +14,7 @@ from tests.benchmarks.stage import Stage
 
 _HITS = 20
 _PERSON_SECONDS = 0.01
-_QUERIES = {
+QUERIES = {
     "a common word": "return",
     "two words": "class attribute",
     "three words": "raise value error",
@@ -30,7 +30,7 @@ async def search(stage: Stage) -> list[Line]:
     storage = await open_storage(folder)
     floor = ReadFloor(folder / "spaced.db")
     lines = []
-    for name, query in _QUERIES.items():
+    for name, query in QUERIES.items():
         expression = match_expression(query)
         times, floors = await alternate(
             partial(storage.search, "item", query, limit=_HITS),
@@ -58,7 +58,7 @@ async def admit_beside_search(stage: Stage) -> list[Line]:
 
     async def search_on(pause: float) -> None:
         while not is_over.is_set():
-            for query in _QUERIES.values():
+            for query in QUERIES.values():
                 await host.storage.search("item", query, limit=_HITS)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(pause):

@@ -11,9 +11,11 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from time import perf_counter
+from urllib.parse import urlencode
 
 import aiohttp
 import msgspec
+from yarl import URL
 
 from spaced.api.application import application
 from spaced.api.services import DaemonFacts, Services
@@ -23,10 +25,11 @@ from spaced.engine.announcements import TextDelta
 from spaced.plugin_host.inventory import Inventory
 from spaced.redaction import Redactor
 from spaced.wire.reports import ListenerFacts
-from tests.benchmarks.bare_server import BareServer, serving
+from spaced_sqlite.search_index import match_expression
+from tests.benchmarks.bare_server import BareServer, SearchFloor, serving
 from tests.benchmarks.chats import PROMPT_TEXT
 from tests.benchmarks.engines import Hook, Host
-from tests.benchmarks.floors import CommitFloor
+from tests.benchmarks.floors import CommitFloor, ReadFloor
 from tests.benchmarks.measure import (
     Line,
     alternate,
@@ -38,6 +41,7 @@ from tests.benchmarks.measure import (
     nothing,
     timed,
 )
+from tests.benchmarks.searching import QUERIES
 from tests.benchmarks.stage import Stage
 from tests.benchmarks.streaming import Streams
 
@@ -79,13 +83,25 @@ class Served:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, stage: Stage, *, before_text: Hook = nothing) -> AsyncIterator["Served"]:
-        """Serve both on Unix sockets."""
+    async def open(
+        cls,
+        stage: Stage,
+        *,
+        folder: Path | None = None,
+        before_text: Hook = nothing,
+        search: SearchFloor | None = None,
+    ) -> AsyncIterator["Served"]:
+        """Serve both on Unix sockets.
+
+        Args:
+            folder: of a storage that is there; without one it is a new one.
+            search: what the bare server asks for hits.
+        """
         floor = CommitFloor(stage.new_folder())
-        host = await Host.open(stage.new_folder(), before_text=before_text)
+        host = await Host.open(folder or stage.new_folder(), before_text=before_text)
         hub = EventHub(host.storage, host.engine.announcements, SystemClock())
         await hub.open()
-        served = cls(host, hub, BareServer(floor))
+        served = cls(host, hub, BareServer(floor, search))
         app = application(_services(host, hub))
         async with AsyncExitStack() as stack:
             name = stack.enter_context(tempfile.TemporaryDirectory(prefix="spaced-bench-"))
@@ -259,6 +275,33 @@ async def fan_out(stage: Stage) -> list[Line]:
             )
         )
     return lines
+
+
+async def search(stage: Stage) -> list[Line]:
+    """Search a large log over the socket, with snippets, against the bare index query."""
+    folder = await stage.large_folder()
+    index = ReadFloor(folder / "spaced.db")
+    lines = []
+    async with Served.open(stage, folder=folder, search=index.search) as served:
+        for name, query in QUERIES.items():
+            ours = f"http://x/v1/search?{urlencode({'q': query})}"
+            theirs = f"http://x/search?{urlencode({'q': match_expression(query)})}"
+            times, floors = await alternate(
+                partial(_get, served.ours, ours),
+                partial(_get, served.theirs, theirs),
+                rounds=stage.sizes.rounds // 2 or 1,
+                block=3,
+            )
+            moment = f"search over the socket, {name}"
+            lines.append(compare_medians(moment, times, floors, at_most(3)))
+    index.close()
+    return lines
+
+
+async def _get(session: aiohttp.ClientSession, url: str) -> None:
+    async with session.get(URL(url, encoded=True)) as answer:
+        assert answer.status == 200, await answer.text()
+        await answer.read()
 
 
 async def commands(stage: Stage) -> list[Line]:
