@@ -1,6 +1,6 @@
 """Reads of recorded events; every one follows an index."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -35,6 +35,33 @@ def read_items(
     item_ids: Sequence[str],
 ) -> Sequence[RecordedEvent]:
     """Return a stream's events about some items, looking at no other event."""
+    with reader.snapshot():
+        rows = _item_rows(reader, stream, session_id, item_ids, after=after, limit=limit)
+    rows.sort(key=_position_of)
+    return _events(reader, rows if limit is None else rows[:limit])
+
+
+def read_items_of_sessions(
+    reader: Reader, wanted: Mapping[tuple[str, str], Sequence[str]]
+) -> Sequence[RecordedEvent]:
+    """Return the events about items of several sessions in position order, as of one moment."""
+    rows: list[_EventRow] = []
+    with reader.snapshot():
+        for (stream, session_id), item_ids in wanted.items():
+            rows += _item_rows(reader, stream, session_id, item_ids, after=0, limit=None)
+    rows.sort(key=_position_of)
+    return _events(reader, rows)
+
+
+def _item_rows(
+    reader: Reader,
+    stream: str,
+    session_id: str,
+    item_ids: Sequence[str],
+    *,
+    after: int,
+    limit: int | None,
+) -> list[_EventRow]:
     parameters = _numbers(reader, stream, session_id)
     if parameters is None:
         return []
@@ -42,11 +69,13 @@ def read_items(
     query = QUERIES["item_events"]
     rows: list[_EventRow] = []
     # One look-up per item and not a list in SQL: of an unbounded length, and any text may be an id.
-    with reader.snapshot():
-        for item in dict.fromkeys(item_ids):
-            rows += reader.conn.execute(query, {**parameters, "item": item}).fetchall()
-    rows.sort(key=lambda row: row[2])
-    return _events(reader, rows if limit is None else rows[:limit])
+    for item in dict.fromkeys(item_ids):
+        rows += reader.conn.execute(query, {**parameters, "item": item}).fetchall()
+    return rows
+
+
+def _position_of(row: _EventRow) -> int:
+    return row[0]
 
 
 def version(reader: Reader, stream: str) -> int:

@@ -117,6 +117,14 @@ class SqliteStorage:
             )
         )
 
+    async def read_items(
+        self, wanted: Mapping[tuple[str, str], Sequence[str]]
+    ) -> Sequence[RecordedEvent]:
+        """Return events about items of several sessions in position order."""
+        return await self._readers.read(
+            lambda reader: event_reads.read_items_of_sessions(reader, wanted)
+        )
+
     async def version(self, stream: str) -> int:
         """Return the version that a stream is at."""
         return await self._readers.read(lambda reader: event_reads.version(reader, stream))

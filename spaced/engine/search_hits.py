@@ -16,8 +16,6 @@ from spaced.log.record import RecordedEvent
 from spaced.log.table import Row
 from spaced.storage.protocol import Storage
 
-_READERS: Final = 2
-"""Reads at once: one is folded while the next is under way; more get in each other's way."""
 _QUICK: Final = 256 * 1024
 """Bytes of events that are folded on the event loop; more would keep others waiting."""
 
@@ -67,36 +65,31 @@ class Place:
 async def hits_at(storage: Storage, places: Sequence[Place], words: QueryWords) -> Sequence[Hit]:
     """Return places as hits, in their order; an item that is gone for good by now is none."""
     hits = {_name(place): _title_hit(place, words) for place in places if place.item is None}
-    of_session: dict[tuple[str, str], list[Place]] = defaultdict(list)
+    wanted: dict[tuple[str, str], list[str]] = defaultdict(list)
     for place in places:
         if place.item is not None:
-            of_session[str(place.session["stream"]), str(place.session["id"])].append(place)
-    left = iter(of_session.items())
-
-    async def read_some() -> None:
-        for (stream, session_id), group in left:
-            item_ids = [item_id for place in group if (item_id := _name(place)[1]) is not None]
-            events = await storage.read_stream(stream, session_id=session_id, item_ids=item_ids)
-            if sum(len(event.body) for event in events) > _QUICK:
-                found = await asyncio.to_thread(_item_hits, group, events, words)
-            else:
-                found = _item_hits(group, events, words)
-            hits.update({(hit.session_id, hit.item_id): hit for hit in found})
-
-    await asyncio.gather(*(read_some() for _ in range(_READERS)))
+            session = place.session
+            wanted[str(session["stream"]), str(session["id"])].append(str(place.item["item_id"]))
+    events = await storage.read_items(wanted) if wanted else ()
+    of_items = [place for place in places if place.item is not None]
+    if sum(len(event.body) for event in events) > _QUICK:
+        found = await asyncio.to_thread(_item_hits, of_items, events, words)
+    else:
+        found = _item_hits(of_items, events, words)
+    hits.update({(hit.session_id, hit.item_id): hit for hit in found})
     return [hit for place in places if (hit := hits.get(_name(place))) is not None]
 
 
 def _item_hits(
     places: Sequence[Place], events: Sequence[RecordedEvent], words: QueryWords
 ) -> Sequence[Hit]:
-    told: dict[str | None, list[RecordedEvent]] = defaultdict(list)
+    told: dict[tuple[str | None, str | None], list[RecordedEvent]] = defaultdict(list)
     for event in events:
-        told[event.item_id].append(event)
+        told[event.session_id, event.item_id].append(event)
     return [
-        _item_hit(place, item_id, told[item_id], words)
+        _item_hit(place, name[1], told[name], words)
         for place in places
-        if (item_id := _name(place)[1]) in told
+        if (name := _name(place)) in told
     ]
 
 

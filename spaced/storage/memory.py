@@ -209,6 +209,18 @@ class MemoryStorage:
         ]
         return found[:limit]
 
+    async def read_items(
+        self, wanted: Mapping[tuple[str, str], Sequence[str]]
+    ) -> Sequence[RecordedEvent]:
+        """Return events about items in position order."""
+        found = [
+            event
+            for (stream, session_id), item_ids in wanted.items()
+            for event in self._disk.streams.get(stream, ())
+            if event.session_id == session_id and event.item_id in item_ids
+        ]
+        return sorted(found, key=attrgetter("position"))
+
     async def version(self, stream: str) -> int:
         """Return how many events a stream has."""
         return len(self._disk.streams.get(stream, ()))

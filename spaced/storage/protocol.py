@@ -157,6 +157,19 @@ class Storage(Protocol):
         """
         ...
 
+    async def read_items(
+        self, wanted: Mapping[tuple[str, str], Sequence[str]]
+    ) -> Sequence[RecordedEvent]:
+        """Return the events about some items of several sessions, in position order.
+
+        It is `read_stream` with `item_ids` for each of them, all as of one position and, where
+        reading is a trip to another thread or machine, one trip instead of many.
+
+        Args:
+            wanted: by stream and session, the ids of items; what is unknown has no events.
+        """
+        ...
+
     async def version(self, stream: str) -> int:
         """Return the version that a stream is at; 0 for one without events or a purged one."""
         ...

@@ -113,6 +113,10 @@ questions = st.one_of(
         limit=st.integers(1, 9),
         kinds=st.none() | st.lists(st.sampled_from(["noted", "told", "other"])),
     ),
+    calls(
+        "read_items",
+        wanted=st.dictionaries(st.tuples(streams, names), st.lists(names, max_size=3), max_size=3),
+    ),
     calls("version", stream=streams),
     calls("list_streams", after=streams | st.just(""), limit=st.integers(1, 3)),
     calls("list_blobs", after=texts, limit=st.integers(1, 3)),

@@ -9,7 +9,7 @@ import pytest
 from spaced.errors import SpacedError
 from spaced.storage.memory import MemoryStorage
 from spaced.testing.storage_harness import MemoryStorageHarness
-from tests.contract import faulty_answers, faulty_blobs, faulty_storages
+from tests.contract import faulty_answers, faulty_blobs, faulty_items, faulty_storages
 from tests.contract.contract_runner import all_promises, run_contract
 from tests.contract.faulty_answers import (
     AnnouncesAfterTheAnswer,
@@ -53,6 +53,7 @@ from tests.contract.faulty_blobs import (
     ListsOnlyNewBlobs,
     ReclaimsNewBlobs,
 )
+from tests.contract.faulty_items import ReadsItemsOfEverySession, ReadsItemsSessionBySession
 from tests.contract.faulty_storages import (
     AnswersBeforeItIsDurable,
     AnswersBulkBeforeItIsDurable,
@@ -117,6 +118,8 @@ FAULTS: dict[type[MemoryStorage], str] = {
     FindsAnyWord: "test_all_words_must_be_there",
     FindsNothingWithoutWords: "test_a_query_without_words_is_refused",
     WritesBodiesAnew: "test_bodies_come_back_byte_for_byte",
+    ReadsItemsSessionBySession: "test_items_of_several_sessions_are_read_at_once",
+    ReadsItemsOfEverySession: "test_items_of_several_sessions_are_read_at_once",
     ReclaimsNewBlobs: "test_reclaim_spares_blobs_put_since_the_last_call",
     ListsBlobsAsTheyCame: "test_blobs_are_listed_by_id",
     BeginsAPageWithTheLastBlob: "test_blobs_are_listed_in_pages",
@@ -160,7 +163,7 @@ def test_every_faulty_storage_is_put_before_the_contract() -> None:
     """A fault that is written down is also looked for."""
     written = {
         item
-        for module in (faulty_answers, faulty_blobs, faulty_storages)
+        for module in (faulty_answers, faulty_blobs, faulty_items, faulty_storages)
         for item in vars(module).values()
         if inspect.isclass(item) and issubclass(item, MemoryStorage)
     }

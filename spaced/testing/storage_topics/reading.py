@@ -81,6 +81,27 @@ class ReadingPromises(StorageFixtures):
         found = await storage.read_stream("run-1", session_id="s", item_ids=wanted)
         assert [e.item_id for e in found] == wanted
 
+    async def test_items_of_several_sessions_are_read_at_once(self, storage: Storage) -> None:
+        """Only events about them, in the order of the log, and each once."""
+        await tell_a_story(storage)
+        other = event(session_id="s3", item_id="i1")
+        await storage.append([write("run-3", 0, other, event(session_id="s3", item_id="i4"))])
+        await storage.append([write("run-1", 6, event(session_id="s1", item_id="i1"))])
+        wanted = {
+            ("run-3", "s3"): ["i1", "i1", "i9"],
+            ("run-1", "s1"): ["i1"],
+            ("run-1", "nobody"): ["i1"],
+            ("nothing", "s1"): ["i1"],
+            ("run-1", "s3"): ["i1"],
+        }
+        found = await storage.read_items(wanted)
+        assert [(e.stream, e.version) for e in found] == [
+            *(("run-1", 1), ("run-1", 6)),
+            *(("run-3", 1), ("run-1", 7)),
+        ]
+        assert await storage.read_items({}) == []
+        assert await storage.read_items({("run-1", "s1"): []}) == []
+
     async def test_the_log_is_read_in_the_order_of_positions(self, storage: Storage) -> None:
         """The order of the log is the order of the appends, over all streams."""
         await storage.append([start("run-2")])

@@ -196,10 +196,9 @@ async def test_what_is_gone_since_it_was_found_is_left_out(house: House) -> None
         def __getattr__(self, name: str) -> Any:
             return getattr(house.storage, name)
 
-        async def read_stream(self, stream: str, **more: Any) -> Sequence[Any]:
-            if stream == chat:
-                await house.storage.purge(chat)
-            return await house.storage.read_stream(stream, **more)
+        async def read_items(self, wanted: Any) -> Sequence[Any]:
+            await house.storage.purge(chat)
+            return await house.storage.read_items(wanted)
 
     result = await Searches(GoesMeanwhile()).search("word")
 
