@@ -9,11 +9,12 @@ from spaced.domain.problem import Problem
 from spaced.domain.prompt import AdmittedPrompt
 from spaced.domain.run import Run
 from spaced.domain.session import Session
+from spaced.engine.doctor import Finding
 from spaced.engine.live_status import LiveStatus
 from spaced.engine.profiles import ProfileRecord
 from spaced.errors import SpacedError
 from spaced.log.record import RecordedEvent
-from spaced.wire import shapes
+from spaced.wire import reports, shapes
 from spaced.wire.cursors import Cursor
 
 
@@ -95,6 +96,13 @@ def profile_shape(record: ProfileRecord) -> shapes.Profile:
 def problem_object(error: SpacedError | Problem) -> dict[str, object]:
     """Return why something did not work, as `{code, message, remedy}`."""
     return {"code": error.code, "message": error.message, "remedy": error.remedy}
+
+
+def finding_shape(finding: Finding) -> reports.Finding:
+    """Return one difference between rows and log."""
+    return reports.Finding(
+        kind=finding.kind, stream=finding.stream, detail=finding.detail, table=finding.table
+    )
 
 
 def event_shape(event: RecordedEvent, log_id: str) -> shapes.Event:

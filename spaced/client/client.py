@@ -6,13 +6,12 @@ id. Every other one says honestly that it does not know what became of it.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from time import time_ns
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from spaced.client import calls
 from spaced.client.calls import Call, perform
+from spaced.client.fresh_ids import fresh_id
 from spaced.client.place import Place
-from spaced.identifiers import IdGenerator
 from spaced.refusals import DaemonGone, DaemonStopping, NoDaemon
 from spaced.wire import reports, shapes
 
@@ -53,7 +52,6 @@ class Client:
         self.place = place
         self._patience = patience
         self._pause = pause
-        self._ids = IdGenerator(lambda: time_ns() // 1_000_000)
 
     async def do(self, call: Call[_T]) -> _T:
         """Do a call, again if it may be repeated and the daemon is away.
@@ -92,7 +90,7 @@ class Client:
                 again is safe either way.
             more: `title mode model options permissions headless`, as in the API.
         """
-        name = session_id or self._ids.new("ses")
+        name = session_id or fresh_id("ses")
         return await self.do(calls.create_session(name, profile, directory, **more))
 
     async def session(self, session_id: str) -> shapes.Session:
@@ -127,7 +125,7 @@ class Client:
             prompt_id: the caller's own id; without one a new one is made here.
         """
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        name = prompt_id or self._ids.new("msg")
+        name = prompt_id or fresh_id("msg")
         call = calls.prompt(session_id, name, parts, delivery=delivery, wake=wake, on_busy=on_busy)
         return await self.do(call)
 

@@ -18,10 +18,9 @@ from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
 from typing import cast
-from uuid import uuid4
 
 import msgspec
-from msgspec import field, msgpack
+from msgspec import msgpack
 
 from spaced import errors
 from spaced.clock import Clock
@@ -47,40 +46,13 @@ from spaced.storage.checks import (
     declared,
     streams_of_rows,
 )
+from spaced.storage.memory_disk import Entry, MemoryDisk, read_backup, write_backup
 from spaced.storage.protocol import Appended, BlobId, Hits, Rows, StreamHead
 
 log = logging.getLogger(__name__)
 
-_BACKUP_NAME = "memory.msgpack"
 _WORD = re.compile(r"([^\W_]+)(\*?)")
 _WORD_LENGTH = 64
-
-
-class Entry(msgspec.Struct, kw_only=True):
-    """A row, the words indexed for it, and when they were indexed, as a count."""
-
-    row: dict[str, Scalar]
-    words: frozenset[str] = frozenset()
-    indexed: int = 0
-
-
-class MemoryDisk(msgspec.Struct, kw_only=True):
-    """What would survive the process."""
-
-    log_id: str = field(default_factory=lambda: f"log_{uuid4().hex}")
-    position: int = 0
-    indexings: int = 0
-    events: list[RecordedEvent] = field(default_factory=list)
-    streams: dict[str, list[RecordedEvent]] = field(default_factory=dict)
-    fenced: set[str] = field(default_factory=set)
-    declared: dict[str, Table] = field(default_factory=dict)
-    unfilled: set[str] = field(default_factory=set)
-    entries: dict[str, dict[Key, Entry]] = field(default_factory=dict)
-    blobs: dict[str, bytes] = field(default_factory=dict)
-
-    def copy(self) -> "MemoryDisk":
-        """Return this disk as it is now; what happens to either does not reach the other."""
-        return msgpack.decode(msgpack.encode(self), type=MemoryDisk)
 
 
 class MemoryStorage:
@@ -320,7 +292,7 @@ class MemoryStorage:
 
     async def backup(self, target: Path) -> None:
         """Write everything into one file of a new or empty folder."""
-        _write_backup(msgpack.encode(self._disk), target)
+        write_backup(msgpack.encode(self._disk), target)
 
     async def mark_filled(self, tables: Sequence[str]) -> None:
         """Take tables off the list of those that wait for a rebuild."""
@@ -359,7 +331,7 @@ class MemoryStorageFactory:
         """Give a folder a disk from a backup, with a log id of its own."""
         if place.folder in self.disks:
             raise errors.StorageRefused(f"{str(place.folder)!r} is not empty")
-        self.disks[place.folder] = disk = _read_backup(backup)
+        self.disks[place.folder] = disk = read_backup(backup)
         disk.log_id = MemoryDisk().log_id
 
 
@@ -390,17 +362,3 @@ def _holds(entry: Entry, wanted: str, is_beginning: bool) -> bool:
     if is_beginning:
         return any(word.startswith(wanted) for word in entry.words)
     return wanted in entry.words
-
-
-def _write_backup(content: bytes, target: Path) -> None:
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise errors.StorageRefused(f"{str(target)!r} is not an empty folder")
-    target.mkdir(parents=True, exist_ok=True)
-    (target / _BACKUP_NAME).write_bytes(content)
-
-
-def _read_backup(backup: Path) -> MemoryDisk:
-    try:
-        return msgpack.decode((backup / _BACKUP_NAME).read_bytes(), type=MemoryDisk)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise errors.StorageRefused(f"{str(backup)!r} is no backup of this storage") from error

@@ -17,7 +17,8 @@ from spaced.clock import Clock
 from spaced.errors import UnusableQuery
 from spaced.log.record import NewEvent, RecordedEvent, StreamWrite
 from spaced.log.table import InsertRow, Key, PutRow, Row, RowWrite, Scalar, Table
-from spaced.storage.memory import MemoryDisk, MemoryStorage
+from spaced.storage.memory import MemoryStorage
+from spaced.storage.memory_disk import MemoryDisk
 from spaced.storage.protocol import Appended, Hits, Rows
 from spaced.testing.samples import next_turn
 from tests.contract.faulty_storages import rewind

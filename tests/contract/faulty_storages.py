@@ -13,7 +13,8 @@ from spaced.clock import Clock
 from spaced.errors import SpacedError, StorageClosed
 from spaced.log.record import RecordedEvent, StreamWrite
 from spaced.log.table import RowWrite, Table
-from spaced.storage.memory import MemoryDisk, MemoryStorage, MemoryStorageFactory
+from spaced.storage.memory import MemoryStorage, MemoryStorageFactory
+from spaced.storage.memory_disk import MemoryDisk
 from spaced.storage.protocol import Appended, StoragePlace
 from spaced.testing.samples import next_turn
 from spaced.testing.storage_harness import MemoryStorageHarness, StorageHarness

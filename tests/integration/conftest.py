@@ -1,4 +1,4 @@
-"""A journal over each storage, in a place of its own for each test."""
+"""Journals over each storage, and engines over SQLite with the scripted agent and a fake clock."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,6 +14,7 @@ from spaced.testing.storage_harness import (
     StorageHarness,
 )
 from spaced_sqlite.factory import SqliteStorageFactory
+from tests.integration.engine.house import House, Houses, houses_over
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -38,3 +39,18 @@ async def storage(harness: StorageHarness) -> Storage:
 def journal(storage: Storage, harness: StorageHarness) -> Journal:
     """The journal over that storage."""
     return Journal(storage, harness.clock)
+
+
+@pytest.fixture
+async def houses(tmp_path: Path) -> AsyncIterator[Houses]:
+    """Opens engines and ends them all."""
+    harness: StorageHarness = FolderStorageHarness(SqliteStorageFactory(), tmp_path)
+    async with houses_over(harness, tmp_path) as houses:
+        yield houses
+    await harness.close()
+
+
+@pytest.fixture
+async def house(houses: Houses) -> House:
+    """One engine over an empty storage."""
+    return await houses.open()

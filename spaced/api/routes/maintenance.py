@@ -3,10 +3,11 @@
 import asyncio
 from pathlib import Path
 
+from spaced.api.presenting import finding_shape
 from spaced.api.routing import RouteTable
 from spaced.api.services import Services
 from spaced.api.storage_facts import storage_facts
-from spaced.engine.doctor import Finding, examine
+from spaced.engine.doctor import examine
 from spaced.refusals import InvalidRequest
 from spaced.wire import reports, requests
 
@@ -16,7 +17,7 @@ ROUTES = RouteTable("maintenance")
 @ROUTES.post("/v1/doctor")
 async def examine_log(services: Services) -> reports.DoctorReport:
     """Compare every derived row with a fresh fold of the log, while work goes on."""
-    findings = [_finding(finding) async for finding in examine(services.storage)]
+    findings = [finding_shape(finding) async for finding in examine(services.storage)]
     return reports.DoctorReport(findings=tuple(findings), storage=await storage_facts(services))
 
 
@@ -39,9 +40,3 @@ async def write_backup(services: Services, *, body: requests.BackupTarget) -> re
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _finding(finding: Finding) -> reports.Finding:
-    return reports.Finding(
-        kind=finding.kind, stream=finding.stream, detail=finding.detail, table=finding.table
-    )

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from spaced.client import calls
 from spaced.client.calls import perform
+from spaced.client.fresh_ids import fresh_id
 from spaced.client.place import Place
-from spaced.clock import SystemClock
 from spaced.errors import UnknownProfile
-from spaced.identifiers import IdGenerator
 from spaced.refusals import InvalidRequest
 from spaced.wire.shapes import Profile, Session
 
@@ -28,7 +27,7 @@ def begin_session(
     """
     profiles = perform(place, calls.profiles()).profiles
     chosen = chosen_profile(profiles, profile)
-    session_id = IdGenerator(SystemClock().now).new("ses")
+    session_id = fresh_id("ses")
     more = {} if title is None else {"title": title}
     return perform(place, calls.create_session(session_id, chosen.id, str(directory), **more))
 

@@ -49,27 +49,17 @@ def _show(found: "DoctorReport") -> None:
 
 
 async def _examine(reach: Reach) -> "DoctorReport":
+    from spaced.api.presenting import finding_shape
+    from spaced.api.storage_facts import facts_of
     from spaced.daemon.offline import opened
     from spaced.engine.doctor import examine
-    from spaced.wire.reports import DoctorReport, Finding, StorageFacts
+    from spaced.wire.reports import DoctorReport
 
     settings = reach.settings()
     async with opened(settings) as storage:
-        findings = [one async for one in examine(storage)]
+        findings = [finding_shape(one) async for one in examine(storage)]
         report = await storage.describe()
-    return DoctorReport(
-        findings=tuple(
-            Finding(kind=one.kind, stream=one.stream, detail=one.detail, table=one.table)
-            for one in findings
-        ),
-        storage=StorageFacts(
-            name=settings.storage_name,
-            engine=report.engine,
-            location=report.location,
-            sizes=dict(report.sizes),
-            warnings=tuple(report.warnings),
-        ),
-    )
+    return DoctorReport(findings=tuple(findings), storage=facts_of(settings.storage_name, report))
 
 
 async def _rebuild(reach: Reach) -> None:

@@ -80,10 +80,8 @@ def add(
     reach: Reach,
 ) -> None:
     """Add a profile called NAME and print its id."""
-    from time import time_ns
-
     from spaced.client import calls
-    from spaced.identifiers import IdGenerator
+    from spaced.client.fresh_ids import fresh_id
 
     definition = {
         "name": name,
@@ -94,7 +92,7 @@ def add(
         "mode": mode,
         "options": _object(options),
     }
-    chosen = profile_id or IdGenerator(lambda: time_ns() // 1_000_000).new("prof")
+    chosen = profile_id or fresh_id("prof")
     made = calls.perform(reach.place(), calls.create_profile(chosen, definition))
     if reach.as_json:
         print_json(made)

@@ -70,14 +70,12 @@ def admit(
     replaces: bool = False,
 ) -> "Receipt":
     """Admit a prompt of plain text."""
-    from time import time_ns
-
     from spaced.client import calls
-    from spaced.identifiers import IdGenerator
+    from spaced.client.fresh_ids import fresh_id
 
     call = calls.prompt(
         session_id,
-        prompt_id or IdGenerator(lambda: time_ns() // 1_000_000).new("msg"),
+        prompt_id or fresh_id("msg"),
         [{"type": "text", "text": text}],
         delivery="steer" if steer else "queue",
         wake=not held,

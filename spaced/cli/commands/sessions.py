@@ -133,12 +133,10 @@ def reset(*, session: str, reach: Reach) -> None:
 @reaching
 def fork(*, session: str, item: str | None, reach: Reach) -> None:
     """Start a new chat with the transcript of SESSION, and print its id."""
-    from time import time_ns
-
     from spaced.client import calls
-    from spaced.identifiers import IdGenerator
+    from spaced.client.fresh_ids import fresh_id
 
-    new_id = IdGenerator(lambda: time_ns() // 1_000_000).new("ses")
+    new_id = fresh_id("ses")
     made = _do(reach, session, lambda name: calls.fork(name, new_id, item=item))
     if reach.as_json:
         print_json(made)

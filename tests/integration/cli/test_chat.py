@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from spaced.client.place import Place
-from spaced.testing.storage_harness import FolderStorageHarness, StorageHarness
-from spaced_sqlite.factory import SqliteStorageFactory
 from tests.integration.api.api_house import ApiHouse, api_over
 from tests.integration.cli.chat_person import chatting, played
-from tests.integration.engine.house import House, Houses, Step, gate, houses_over, say
+from tests.integration.engine.house import House, Houses, Step, gate, say
 
 ASKING = {"do": "tool", "name": "look", "kind": "read", "permission": True, "output": "a\nb"}
 COLOUR = {"text": "Which colour?", "choices": [{"label": "red"}, {"label": "blue"}]}
@@ -24,21 +22,6 @@ def reply(text: str, *, is_open: bool = True) -> Step:
     item = {"type": "message", "role": "assistant", "content": text}
     item["stream_status"] = "streaming" if is_open else "complete"
     return {"do": "raw", "source": "reply", "item": item}
-
-
-@pytest.fixture
-async def houses(tmp_path: Path) -> AsyncIterator[Houses]:
-    """Opens engines and ends them all."""
-    harness: StorageHarness = FolderStorageHarness(SqliteStorageFactory(), tmp_path)
-    async with houses_over(harness, tmp_path) as houses:
-        yield houses
-    await harness.close()
-
-
-@pytest.fixture
-async def house(houses: Houses) -> House:
-    """One engine over an empty log."""
-    return await houses.open()
 
 
 @pytest.fixture

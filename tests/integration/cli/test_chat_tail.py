@@ -19,27 +19,10 @@ from spaced.errors import SpacedError
 from spaced.refusals import NoDaemon, UnknownSession
 from spaced.testing.fake_clock import FakeClock
 from spaced.testing.samples import next_turn
-from spaced.testing.storage_harness import FolderStorageHarness, StorageHarness
-from spaced_sqlite.factory import SqliteStorageFactory
 from tests.integration.api.api_house import ApiHouse, api_over
-from tests.integration.engine.house import House, Houses, gate, houses_over, say
+from tests.integration.engine.house import House, Houses, gate, say
 
 PATIENCE = 20
-
-
-@pytest.fixture
-async def houses(tmp_path: Path) -> AsyncIterator[Houses]:
-    """Opens engines and ends them all."""
-    harness: StorageHarness = FolderStorageHarness(SqliteStorageFactory(), tmp_path)
-    async with houses_over(harness, tmp_path) as houses:
-        yield houses
-    await harness.close()
-
-
-@pytest.fixture
-async def house(houses: Houses) -> House:
-    """One engine over an empty log."""
-    return await houses.open()
 
 
 @pytest.fixture
