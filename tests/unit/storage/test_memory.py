@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from spaced.storage.memory import MemoryStorage
-from spaced.storage.memory_disk import MemoryDisk, MemoryStorageFactory
+from spaced.storage.memory import MemoryStorage, MemoryStorageFactory
+from spaced.storage.memory_disk import MemoryDisk
 from spaced.storage.protocol import StoragePlace
 from spaced.testing.fake_clock import FakeClock
 from spaced.testing.samples import read_log, start
