@@ -4,6 +4,7 @@ The socket's file is made inside a private folder under a name of its own and re
 it is never there with another mode than 0600, and never there without somebody who answers.
 """
 
+import asyncio
 import errno
 import logging
 import os
@@ -16,6 +17,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from spaced.api.slow_heads import SlowHeads
 from spaced.refusals import CannotListen, SocketPathTooLong, UnsafePlace
 
 LONGEST_SOCKET_PATH: Final = 103
@@ -62,11 +64,18 @@ class Listeners:
         tcp: the addresses as `(host, port)`.
     """
 
-    def __init__(self, runner: web.AppRunner) -> None:
+    def __init__(self, runner: web.AppRunner, slow_heads: SlowHeads) -> None:
+        """Listen on nothing yet.
+
+        Args:
+            runner: set up, and cleaned up here.
+            slow_heads: whose middleware is the first of the runner's application.
+        """
         self.socket_path: Path | None = None
         self.tcp: list[tuple[str, int]] = []
         self._runner = runner
-        self._sites: list[web.SockSite] = []
+        self._slow_heads = slow_heads
+        self._servers: list[asyncio.Server] = []
         self._ours: tuple[int, int] | None = None
 
     async def open_unix(self, path: Path) -> None:
@@ -115,9 +124,9 @@ class Listeners:
 
     async def close(self) -> None:
         """Take no connection any more, end those that are there, and remove what is ours."""
-        for site in self._sites:
-            await site.stop()
-        self._sites.clear()
+        for server in self._servers:
+            server.close()
+        self._servers.clear()
         if self.socket_path is not None and self._ours is not None:
             if _identity(self.socket_path) == self._ours:
                 self.socket_path.unlink(missing_ok=True)
@@ -126,9 +135,13 @@ class Listeners:
 
     async def _serve(self, listening: socket.socket) -> None:
         listening.setblocking(False)
-        site = web.SockSite(self._runner, listening, backlog=BACKLOG)
-        self._sites.append(site)
-        await site.start()
+        assert self._runner.server is not None  # it is set up
+        # Not by aiohttp's own site, which makes no place for what watches new connections.
+        self._servers.append(
+            await asyncio.get_running_loop().create_server(
+                self._slow_heads.watch(self._runner.server), sock=listening, backlog=BACKLOG
+            )
+        )
 
 
 _NO_IPV6: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EADDRINUSE)

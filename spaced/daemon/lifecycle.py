@@ -18,6 +18,7 @@ from aiohttp import web
 from spaced.api.access import AccessRules, access_middleware, announce_origin
 from spaced.api.application import application
 from spaced.api.listeners import RUNNER_OPTIONS, Listeners, hosts_of
+from spaced.api.slow_heads import SlowHeads
 from spaced.clock import SystemClock, to_rfc3339
 from spaced.daemon.composition import VERSION, Parts, compose, runtimes_folder
 from spaced.daemon.directories import check_socket_path, private_folder
@@ -123,12 +124,15 @@ class _Door:
 
     async def open(self, parts: Parts, inherited: Sequence[socket]) -> None:
         """Begin to serve; on inherited sockets where a service manager gave some."""
-        access = access_middleware(self._rules)
-        app = application(parts.services, middlewares=[access, parts.gate.middleware()])
+        slow_heads, access = SlowHeads(), access_middleware(self._rules)
+        app = application(
+            parts.services,
+            middlewares=[slow_heads.middleware(), access, parts.gate.middleware()],
+        )
         app.on_response_prepare.append(announce_origin(self._rules))
         runner = web.AppRunner(app, **RUNNER_OPTIONS)
         await runner.setup()
-        self._listeners = listeners = Listeners(runner)
+        self._listeners = listeners = Listeners(runner, slow_heads)
         for one in inherited:
             await listeners.open_inherited(one)
         if listeners.socket_path is None:

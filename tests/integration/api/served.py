@@ -14,6 +14,7 @@ from aiohttp import web
 from spaced.api.access import AccessRules, access_middleware, announce_origin
 from spaced.api.application import application
 from spaced.api.listeners import RUNNER_OPTIONS, Listeners, hosts_of
+from spaced.api.slow_heads import SlowHeads
 from tests.integration.api.api_house import TOKEN, ApiHouse
 
 PAGE: Final = "https://page.example"
@@ -109,10 +110,13 @@ async def _talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent
 
 
 @asynccontextmanager
-async def serving(api: ApiHouse, **rules: Any) -> AsyncIterator[Served]:
+async def serving(
+    api: ApiHouse, *, head_seconds: float = 15.0, **rules: Any
+) -> AsyncIterator[Served]:
     """Serve an API as a daemon does.
 
     Args:
+        head_seconds: how long a connection may take to ask for something.
         rules: other rules than the usual ones.
     """
     found: list[Listeners] = []
@@ -121,11 +125,12 @@ async def serving(api: ApiHouse, **rules: Any) -> AsyncIterator[Served]:
         usual = {"token": TOKEN, "hosts": hosts_of(found[0].tcp), "origins": frozenset({PAGE})}
         return AccessRules(**{**usual, **rules})
 
-    app = application(api.services, middlewares=[access_middleware(now)])
+    slow_heads = SlowHeads(seconds=head_seconds)
+    app = application(api.services, middlewares=[slow_heads.middleware(), access_middleware(now)])
     app.on_response_prepare.append(announce_origin(now))
     runner = web.AppRunner(app, **RUNNER_OPTIONS)
     await runner.setup()
-    listeners = Listeners(runner)
+    listeners = Listeners(runner, slow_heads)
     found.append(listeners)
     with tempfile.TemporaryDirectory(prefix="spaced-", dir="/tmp") as name:
         await listeners.open_unix(Path(name) / "control.sock")

@@ -1,15 +1,18 @@
 """Who is let in, and who is not: the attacks on local daemons that are known, one by one."""
 
+import asyncio
 import base64
 import re
 import sys
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.integration.api.api_house import TOKEN, ApiHouse
 from tests.integration.api.served import PAGE, Answer, Served, request, serving
+from tests.integration.engine.house import gate
 
 JSON = {"Content-Type": "application/json"}
 
@@ -280,8 +283,6 @@ print(connection.recv(100).decode().split()[1])
 
 
 async def _as_stranger(path: Path) -> str:
-    import asyncio
-
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", _STRANGER, str(path)), stdout=asyncio.subprocess.PIPE
     )
@@ -337,6 +338,29 @@ async def test_floods_are_refused_and_cost_nothing(served: Served, what: str, se
 
     assert 400 <= answer.status < 500 or answer.status == 0, what
     assert after.status == 200
+
+
+async def test_a_connection_that_never_asks_is_cut(api: ApiHouse) -> None:
+    """Whether it says nothing or drips; one that has asked may take as long as it likes."""
+    async with serving(api, head_seconds=0.2) as served:
+        silent = await asyncio.open_connection("127.0.0.1", served.port)
+        dripping = await asyncio.open_connection("127.0.0.1", served.port)
+        dripping[1].write(b"GET /v1/status HTTP/1.1\r\nHos")
+        chat = await api.house.chat([gate()])
+        await api.client().prompt(chat, "go")
+        waiting = asyncio.ensure_future(
+            served.ask(f"/v1/sessions/{chat}/wait?timeout=60", method="POST")
+        )
+        async with asyncio.timeout(10):
+            for reader, writer in (silent, dripping):
+                with suppress(ConnectionError):
+                    assert await reader.read() == b""
+                writer.close()
+        await api.house.reached()
+        api.house.runtime.gates.open("gate")
+        answer = await waiting
+
+    assert answer.status == 200
 
 
 @pytest.mark.parametrize(

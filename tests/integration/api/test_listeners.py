@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from spaced.api.listeners import LONGEST_SOCKET_PATH, RUNNER_OPTIONS, Listeners, hosts_of
+from spaced.api.slow_heads import SlowHeads
 from spaced.refusals import CannotListen, SocketPathTooLong, UnsafePlace
 
 
@@ -26,7 +27,7 @@ async def listeners() -> AsyncIterator[Listeners]:
     """Listeners of an application without routes."""
     runner = web.AppRunner(web.Application(), **RUNNER_OPTIONS)
     await runner.setup()
-    made = Listeners(runner)
+    made = Listeners(runner, SlowHeads())
     yield made
     await made.close()
 
@@ -58,7 +59,7 @@ async def test_the_socket_goes_with_its_listener(listeners: Listeners, place: Pa
 
     runner = web.AppRunner(web.Application(), **RUNNER_OPTIONS)
     await runner.setup()
-    again = Listeners(runner)
+    again = Listeners(runner, SlowHeads())
     await again.open_unix(place / "a.sock")
     (place / "a.sock").unlink()
     (place / "a.sock").write_text("somebody else's")
