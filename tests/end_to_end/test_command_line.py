@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from spaced.cli.main import LINES
+from spaced.client import calls
 from tests.end_to_end.daemons import Daemon
 
 
@@ -113,7 +114,14 @@ async def test_a_backup_while_work_goes_on_is_restored_elsewhere(
     await client.prompt(session.id, "keep this", prompt_id="msg_saved")
     await client.wait(session.id)
     cursor = (await client.status()).head
+    flood = {"script": [[{"do": "flood", "bytes": 30_000_000, "piece_bytes": 2000}]]}
+    definition = {"name": "F", "agent_name": "x", "runtime": "scripted", "options": flood}
+    await client.do(calls.create_profile("prof_flood", definition))
+    busy = await client.create_session(profile="prof_flood", directory=str(tmp_path))
+    await client.prompt(busy.id, "go")
     saved = await spaced("backup", str(tmp_path / "copy"), *where)
+    meanwhile = (await client.session(busy.id)).live.word
+    await client.interrupt(busy.id)
     with tempfile.TemporaryDirectory(prefix="spaced-", dir="/tmp") as name:
         there = ("--data-dir", str(Path(name) / "other"))
         restored = await spaced("restore", str(tmp_path / "copy"), *there)
@@ -126,6 +134,7 @@ async def test_a_backup_while_work_goes_on_is_restored_elsewhere(
             await frames.aclose()
 
     assert saved.code == 0, saved.err
+    assert meanwhile == "busy"
     assert restored.code == 0, restored.err
     assert again.code == 1
     assert json.loads(examined.out)["findings"] == []
