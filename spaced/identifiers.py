@@ -39,7 +39,8 @@ _LOW_48_BITS: Final = (1 << 48) - 1
 _GENERATED = re.compile(r"[a-z]+_[0-9a-f]{12}[0-9A-Za-z]{14}")
 # What a client may bring: an id of any system we talk to, but nothing that could be a path, an
 # option or a control character.
-_ACCEPTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
+ACCEPTABLE: Final = r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}"
+_ACCEPTABLE = re.compile(ACCEPTABLE)
 
 
 class _Chance:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 from spaced.api.openapi import document
 from spaced.api.problem_responses import problem_middleware
@@ -46,13 +47,8 @@ TABLES: Final[tuple[RouteTable, ...]] = (
     maintenance.ROUTES,
 )
 
-Middleware = Callable[
-    [web.Request, Callable[[web.Request], Awaitable[web.StreamResponse]]],
-    Awaitable[web.StreamResponse],
-]
 
-
-def application(services: Services, *, middlewares: Sequence[Any] = ()) -> web.Application:
+def application(services: Services, *, middlewares: Sequence[Middleware] = ()) -> web.Application:
     """Return the application with all routes.
 
     Args:

@@ -7,15 +7,13 @@ from typing import Any, Final
 import msgspec
 
 from spaced.api.routing import Route, RouteTable, all_routes
+from spaced.identifiers import ACCEPTABLE
 from spaced.wire.problems import MEDIA_TYPE, Problem
 from spaced.wire.requests import Request
 
 _JSON: Final = "application/json"
 _REFERENCE: Final = "#/components/schemas/{name}"
-_IDENTIFIER: Final = {
-    "type": "string",
-    "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$",
-}
+_IDENTIFIER: Final = {"type": "string", "pattern": f"^{ACCEPTABLE}$"}
 _REVISION: Final = {
     "name": "If-Match",
     "in": "header",

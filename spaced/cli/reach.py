@@ -78,8 +78,6 @@ def reaching(command: _F) -> _F:
         *args: Any, data_dir: str | None, socket: str | None, as_json: bool, **kwargs: Any
     ) -> Any:
         reach = Reach(data_dir=data_dir, socket=socket, as_json=as_json)
-        context = click.get_current_context()
-        context.obj = reach
         return command(*args, reach=reach, **kwargs)
 
     return reached  # type: ignore[return-value]

@@ -11,8 +11,10 @@ from spaced.client.exchange import HttpRequest, headers_of, prove, read_answer
 from spaced.client.place import Place
 from spaced.client.sse import Frame, FrameReader
 from spaced.refusals import DaemonGone, DaemonStopping, NoDaemon, TooManyStreams
+from spaced.wire.problems import error_of
 
 _STREAM: Final = "text/event-stream"
+_PROBLEM: Final = "problem"
 _SILENCE: Final = 50.0
 """Seconds without a byte after which a connection is dead: three heartbeats are missing."""
 
@@ -59,7 +61,8 @@ async def follow(
         pause: waits for some seconds.
 
     Raises:
-        SpacedError: the stream cannot be had, or the daemon was away for too long.
+        SpacedError: the stream cannot be had, the log cannot be read further, or the daemon was
+            away for too long.
     """
     cursor = after
     away = 0.0
@@ -70,11 +73,12 @@ async def follow(
                 async for frame in frames:
                     away, wait = 0.0, _FIRST_PAUSE
                     cursor = _next_cursor(cursor, frame)
+                    if frame.name == _PROBLEM:
+                        raise error_of(frame.data)  # coming back would only meet it again
                     yield frame
-        except _PASSING as error:
+        except _PASSING:
             if patience is not None and away >= patience:
                 raise
-            del error
         await pause(wait)
         away += wait
         wait = min(wait * 2, _LONGEST_PAUSE)

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, MutableMapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from socket import socket
+from typing import Final
 
 from aiohttp import web
 
@@ -35,6 +36,8 @@ from spaced.wire.reports import ListenerFacts
 
 log = logging.getLogger(__name__)
 
+_ENDING: Final = (signal.SIGTERM, signal.SIGINT)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
@@ -52,7 +55,7 @@ class Surroundings:
 
 
 async def serve(loaded: LoadedSettings, around: Surroundings) -> None:
-    """Run a daemon until SIGTERM or SIGINT tells it to end.
+    """Run a daemon until SIGTERM or SIGINT tells it to end; a second one does not wait for turns.
 
     Raises:
         AlreadyRunning: another daemon serves the data directory.
@@ -64,14 +67,22 @@ async def serve(loaded: LoadedSettings, around: Surroundings) -> None:
     notifier = Notifier(around.environment)
     ending = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(name, ending.set)
+    for name in _ENDING:
+        loop.add_signal_handler(name, _end, ending)
     async with _running(loaded, around, inherited) as parts:
         notifier.ready()
         around.started(parts.services.listeners())
         await ending.wait()
         notifier.stopping()
         log.info("ending", extra={"event": "daemon-ending"})
+
+
+def _end(ending: asyncio.Event) -> None:
+    """Begin the orderly end; a second signal ends at once, which costs no more than a crash."""
+    ending.set()
+    for name in _ENDING:
+        asyncio.get_running_loop().remove_signal_handler(name)
+        signal.signal(name, signal.SIG_DFL)
 
 
 @asynccontextmanager
@@ -121,15 +132,16 @@ class _Door:
         self._settings = settings
         self._token = token
         self._listeners: Listeners | None = None
+        self._rules = self._rules_for([])
 
     async def open(self, parts: Parts, inherited: Sequence[socket]) -> None:
         """Begin to serve; on inherited sockets where a service manager gave some."""
-        slow_heads, access = SlowHeads(), access_middleware(self._rules)
+        slow_heads, access = SlowHeads(), access_middleware(lambda: self._rules)
         app = application(
             parts.services,
             middlewares=[slow_heads.middleware(), access, parts.gate.middleware()],
         )
-        app.on_response_prepare.append(announce_origin(self._rules))
+        app.on_response_prepare.append(announce_origin(lambda: self._rules))
         runner = web.AppRunner(app, **RUNNER_OPTIONS)
         await runner.setup()
         self._listeners = listeners = Listeners(runner, slow_heads)
@@ -139,6 +151,7 @@ class _Door:
             await listeners.open_unix(self._settings.socket)
         if self._settings.listen_tcp and not listeners.tcp:
             await listeners.open_tcp(self._settings.listen_host, self._settings.listen_port)
+        self._rules = self._rules_for(listeners.tcp)
 
     async def close(self) -> None:
         """Serve nobody any more."""
@@ -168,8 +181,7 @@ class _Door:
             started_at=started_at,
         )
 
-    def _rules(self) -> AccessRules:
-        tcp = [] if self._listeners is None else self._listeners.tcp
+    def _rules_for(self, tcp: Sequence[tuple[str, int]]) -> AccessRules:
         return AccessRules(
             token=self._token,
             hosts=hosts_of(tcp) | frozenset(self._settings.listen_allowed_hosts),

@@ -48,11 +48,24 @@ class PromptQueues:
         *,
         parts: Sequence[JsonObject] | None = None,
         delivery: Delivery | None = None,
+        to_index: int | None = None,
     ) -> AdmittedPrompt:
-        """Change a pending prompt; what is left out stays as it is."""
+        """Change a pending prompt, all of it at once; what is left out stays as it is.
+
+        Args:
+            to_index: its new place in the queue, counted from 0.
+        """
         checked = None if parts is None else check_parts(parts)
-        event = PromptEdited(prompt_id=prompt_id, parts=checked, delivery=delivery)
-        return await self._change(session_id, prompt_id, _always(event))
+
+        def decide(held: HeldRun, prompt: AdmittedPrompt) -> list[Event]:
+            events: list[Event] = []
+            if checked is not None or delivery is not None:
+                events.append(PromptEdited(prompt_id=prompt_id, parts=checked, delivery=delivery))
+            if to_index is not None:
+                events += move(held.pending(session_id), prompt, to_index=to_index)
+            return events
+
+        return await self._change(session_id, prompt_id, decide)
 
     async def cancel(self, session_id: str, prompt_id: str) -> None:
         """Take a pending prompt out of the queue; it will not be delivered."""
@@ -61,11 +74,7 @@ class PromptQueues:
 
     async def move(self, session_id: str, prompt_id: str, *, to_index: int) -> AdmittedPrompt:
         """Put a pending prompt at another place of its queue, counted from 0."""
-        return await self._change(
-            session_id,
-            prompt_id,
-            lambda held, prompt: move(held.pending(session_id), prompt, to_index=to_index),
-        )
+        return await self.edit(session_id, prompt_id, to_index=to_index)
 
     async def send_now(self, session_id: str, prompt_id: str) -> AdmittedPrompt:
         """Make a pending prompt a steer that goes with the next chance; it interrupts nothing."""

@@ -110,8 +110,13 @@ class Sessions:
             raise UnknownSession(session_id)
         return session_of(rows[0])
 
-    async def configure(self, session_id: str, changes: Configuration) -> Configured:
+    async def configure(
+        self, session_id: str, changes: Configuration, *, archived: bool | None = None
+    ) -> Configured:
         """Change what a session sets over its profile, also for the agent that is connected.
+
+        Args:
+            archived: also moves its run to the archive, or back, in the same append.
 
         Raises:
             InvalidRule: a permission rule cannot be read.
@@ -126,17 +131,23 @@ class Sessions:
             permissions=changes.permissions,
             headless=changes.headless,
         )
-        session = await self._change(session_id, [event])
+
+        async def decide(held: HeldRun, _: Session) -> Session:
+            events: list[Event] = [] if changes == Configuration() else [event]
+            events += _archiving(held, archived=archived)
+            if events:
+                await held.append(about(session_id, *events))
+            return living_session(held, session_id)
+
+        session = await command(self._parts, session_id, decide)
         return Configured(session=session, report=await self._tell_agent(session_id, changes))
 
     async def archive(self, session_id: str, *, archived: bool = True) -> Run:
         """Move a session's run to the archive, or back to the list."""
 
         async def decide(held: HeldRun, _: Session) -> Run:
-            if held.run.is_archived != archived:
-                names = tuple(session.id for session in held.sessions())
-                event = RunUpdated(archived=archived, session_ids=names)
-                await held.append(about(session_id, event))
+            if events := _archiving(held, archived=archived):
+                await held.append(about(session_id, *events))
             return held.run
 
         return await command(self._parts, session_id, decide)
@@ -231,13 +242,6 @@ class Sessions:
             )
         return session
 
-    async def _change(self, session_id: str, events: list[Event]) -> Session:
-        async def decide(held: HeldRun, _: Session) -> Session:
-            await held.append(about(session_id, *events))
-            return living_session(held, session_id)
-
-        return await command(self._parts, session_id, decide)
-
     async def _tell_agent(
         self, session_id: str, changes: Configuration
     ) -> Mapping[str, ConfigureOutcome | Literal["unreachable"]]:
@@ -253,6 +257,14 @@ class Sessions:
             return dict(await live.connection.configure(wanted))
         except RuntimeProblem:
             return dict.fromkeys(wanted, "unreachable")
+
+
+def _archiving(held: HeldRun, *, archived: bool | None) -> list[Event]:
+    """Return what moves a run to the archive or back; nothing if it is there already."""
+    if archived is None or held.run.is_archived == archived:
+        return []
+    names = tuple(session.id for session in held.sessions())
+    return [RunUpdated(archived=archived, session_ids=names)]
 
 
 def _differs(first: ChatRequest | None, second: ChatRequest, name: str) -> bool:

@@ -7,7 +7,6 @@ import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, get_args
 
@@ -118,7 +117,6 @@ def test_the_tools_of_the_page_come_with_the_package() -> None:
                 assert program in brought
 
 
-@pytest.mark.skipif(find_spec("spaced.cli.main") is None, reason="spaced.cli.main is not here yet")
 @pytest.mark.parametrize(
     "arguments", [command[1:] for command in COMMANDS if command[0] == "spaced"], ids=shlex.join
 )

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import stat
 import tempfile
 from contextlib import aclosing
@@ -14,7 +15,7 @@ import pytest
 from spaced.client import calls
 from spaced.client.client import Client
 from spaced.client.sse import Frame
-from spaced.refusals import NoDaemon
+from spaced.refusals import DaemonStopping, NoDaemon
 from tests.end_to_end.daemons import PATIENCE, Daemon
 
 SECRET = "sk-planted-4f9a1c7e2b8d6035aa91"
@@ -94,9 +95,11 @@ async def test_a_daemon_that_is_told_to_end_says_goodbye(tmp_path: Path) -> None
         client = daemon.client()
         session = await chat(client, tmp_path, [{"do": "hang"}])
         names: list[str] = []
+        # From here on, however long it takes until somebody listens.
+        start = (await client.status()).head
 
         async def listen() -> None:
-            async with aclosing(client.events(session)) as frames:
+            async with aclosing(client.events(session, after=start)) as frames:
                 async for frame in frames:
                     names.append(frame.name)
                     if frame.name == "bye":
@@ -115,6 +118,36 @@ async def test_a_daemon_that_is_told_to_end_says_goodbye(tmp_path: Path) -> None
     assert code == 0
     assert names.index("turn-ended") < names.index("bye")
     assert (left, running) == ([], False)
+
+
+async def _until_shown(client: Client, session: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not (await client.items(session)).items:
+            pass
+
+
+async def _until_refused(client: Client, session: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            await client.do(calls.pause(session))
+
+
+async def test_a_second_signal_does_not_wait_for_turns(tmp_path: Path) -> None:
+    """It ends as a crash does, and the next start finds everything."""
+    async with Daemon.running("--no-tcp") as daemon:
+        client = daemon.client(patience=0)
+        session = await chat(client, tmp_path, [{"do": "hang"}])
+        await client.prompt(session, "go", prompt_id="msg_1")
+        await _until_shown(client, session)
+        os.kill(daemon.pid, signal.SIGTERM)
+        with pytest.raises(DaemonStopping):
+            await _until_refused(client, session)
+        code = await daemon.stop()
+        await daemon.start()
+        items = (await daemon.client().items(session)).items
+
+    assert code == -signal.SIGTERM
+    assert [item["prompt_id"] for item in items if "prompt_id" in item] == ["msg_1"]
 
 
 async def test_everything_that_a_daemon_makes_is_private(tmp_path: Path) -> None:

@@ -66,20 +66,23 @@ async def _stream(
 ) -> web.StreamResponse:
     stall = services.streams.settings.stall_ms / 1000
     response = web.StreamResponse(headers=_HEADERS)
-    async with aclosing(subscription.chunks()) as chunks:
-        try:
-            await response.prepare(request)
+    try:
+        await response.prepare(request)
+        async with aclosing(subscription.chunks()) as chunks:
             async for chunk in chunks:
                 async with asyncio.timeout(stall):
                     await response.write(chunk)
-            async with asyncio.timeout(stall):
-                await response.write_eof()
-        except ConnectionError:
-            pass  # the client has gone, as clients of streams do
-        except TimeoutError:
-            # It reads nothing, so an orderly end would wait for it for ever.
-            if request.transport is not None:
-                request.transport.abort()
+        async with asyncio.timeout(stall):
+            await response.write_eof()
+    except ConnectionError:
+        pass  # the client has gone, as clients of streams do
+    except TimeoutError:
+        # It reads nothing, so an orderly end would wait for it for ever.
+        if request.transport is not None:
+            request.transport.abort()
+    finally:
+        # Not by the generator alone: one that was never asked for a chunk ends without a word.
+        services.streams.forget(subscription)
     return response
 
 

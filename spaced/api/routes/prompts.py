@@ -8,9 +8,8 @@ from spaced.api.presenting import prompt_shape
 from spaced.api.routing import Reply, RouteTable
 from spaced.api.services import Services
 from spaced.domain.json_values import JsonObject
-from spaced.domain.prompt import AdmittedPrompt
 from spaced.engine.prompts import Address, PromptRequest
-from spaced.refusals import InvalidPrompt, InvalidRequest, UnknownPrompt
+from spaced.refusals import InvalidPrompt, InvalidRequest
 from spaced.wire import requests, shapes
 
 ROUTES = RouteTable("prompts")
@@ -56,15 +55,14 @@ async def change_prompt(
     services: Services, *, session_id: str, prompt_id: str, body: requests.PromptChanges
 ) -> shapes.Prompt:
     """Change a pending prompt, or move it within the queue."""
-    queue = services.engine.queue
-    parts = _changed_parts(body)
-    delivery = None if isinstance(body.delivery, UnsetType) else body.delivery
-    prompt: AdmittedPrompt | None = None
-    if parts is not None or delivery is not None:
-        prompt = await queue.edit(session_id, prompt_id, parts=parts, delivery=delivery)
-    if not isinstance(body.index, UnsetType):
-        prompt = await queue.move(session_id, prompt_id, to_index=body.index)
-    return prompt_shape(prompt or await _pending(services, session_id, prompt_id))
+    prompt = await services.engine.queue.edit(
+        session_id,
+        prompt_id,
+        parts=_changed_parts(body),
+        delivery=None if isinstance(body.delivery, UnsetType) else body.delivery,
+        to_index=None if isinstance(body.index, UnsetType) else body.index,
+    )
+    return prompt_shape(prompt)
 
 
 @ROUTES.delete("/v1/sessions/{session_id}/prompts/{prompt_id}")
@@ -96,13 +94,6 @@ async def resume_queue(services: Services, *, session_id: str) -> shapes.PromptL
 async def _queue(services: Services, session_id: str) -> shapes.PromptList:
     pending = await services.engine.queue.pending(session_id)
     return shapes.PromptList(prompts=tuple(prompt_shape(prompt) for prompt in pending))
-
-
-async def _pending(services: Services, session_id: str, prompt_id: str) -> AdmittedPrompt:
-    for prompt in await services.engine.queue.pending(session_id):
-        if prompt.id == prompt_id:
-            return prompt
-    raise UnknownPrompt(prompt_id)
 
 
 def _changed_parts(body: requests.PromptChanges) -> Sequence[JsonObject] | None:

@@ -71,13 +71,12 @@ async def change_session(
         name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET
     }
     archived = changes.pop("archived", None)
-    report: dict[str, str] = {}
-    if changes:
-        configured = await services.engine.sessions.configure(session_id, Configuration(**changes))
-        report = dict(configured.report)
-    if archived is not None:
-        await services.engine.sessions.archive(session_id, archived=archived)
-    return shapes.Configured(session=await _one(services, session_id), report=report)
+    configured = await services.engine.sessions.configure(
+        session_id, Configuration(**changes), archived=archived
+    )
+    return shapes.Configured(
+        session=await _one(services, session_id), report=dict(configured.report)
+    )
 
 
 @ROUTES.delete("/v1/sessions/{session_id}")

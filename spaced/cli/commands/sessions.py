@@ -32,7 +32,6 @@ def list_sessions(*, reach: Reach, **filters: Any) -> None:
     """List sessions, the one that changed last first."""
     from spaced.client import calls
 
-    filters.setdefault("limit", 50)
     page = calls.perform(reach.place(), calls.sessions(**filters))
     if reach.as_json:
         print_json(page)
@@ -52,7 +51,9 @@ def list_sessions(*, reach: Reach, **filters: Any) -> None:
 @reaching
 def show(*, session: str, reach: Reach) -> None:
     """Show what is known of SESSION."""
-    found = _do(reach, session, _session)
+    from spaced.client import calls
+
+    found = _do(reach, session, calls.session)
     if reach.as_json:
         print_json(found)
         return
@@ -202,12 +203,6 @@ def _do(reach: Reach, session: str, call_for: "Callable[[str], Call[Any]]") -> A
 
     place = reach.place()
     return perform(place, call_for(session_named(place, session)))
-
-
-def _session(name: str) -> "Call[Session]":
-    from spaced.client import calls
-
-    return calls.session(name)
 
 
 def _word(session: "Session") -> str:

@@ -45,16 +45,21 @@ class ApiHouse:
 
 @asynccontextmanager
 async def api_over(
-    house: House, *, middlewares: Sequence[Any] = (), **streams: Any
+    house: House,
+    *,
+    middlewares: Sequence[Any] = (),
+    storage: Any = None,
+    **streams: Any,
 ) -> AsyncIterator[ApiHouse]:
     """Serve a house on a Unix socket.
 
     Args:
         middlewares: what every request passes first.
+        storage: what event streams read instead of the house's own storage.
         streams: settings of the event streams.
     """
     hub = EventHub(
-        house.storage,
+        storage or house.storage,
         house.engine.announcements,
         house.clock,
         settings=StreamSettings(**streams),

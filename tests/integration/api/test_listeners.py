@@ -12,6 +12,7 @@ from aiohttp import web
 
 from spaced.api.listeners import LONGEST_SOCKET_PATH, RUNNER_OPTIONS, Listeners, hosts_of
 from spaced.api.slow_heads import SlowHeads
+from spaced.daemon import directories
 from spaced.refusals import CannotListen, SocketPathTooLong, UnsafePlace
 
 
@@ -158,6 +159,11 @@ async def test_an_inherited_socket_is_served_and_not_removed(
     await listeners.close()
 
     assert (place / "a.sock").is_socket()
+
+
+def test_settings_and_listeners_know_the_same_limit() -> None:
+    """What the one lets through the other takes; they stand too far apart to share a name."""
+    assert directories.LONGEST_SOCKET_PATH == LONGEST_SOCKET_PATH
 
 
 def test_hosts_are_exact_literals() -> None:

@@ -12,6 +12,7 @@ from spaced.refusals import (
     InvalidRequest,
     NotFound,
     PromptConflict,
+    PromptNotPending,
     UnknownSession,
 )
 from tests.integration.api.api_house import ApiHouse
@@ -117,6 +118,32 @@ async def test_the_queue_can_be_seen_and_changed(api: ApiHouse) -> None:
         ("msg_3", "was 3"),
         ("msg_1", "waits 1"),
     }
+    api.house.runtime.gates.open("gate")
+    await api.house.idle(chat)
+
+
+async def test_a_change_is_one_append_or_none(api: ApiHouse) -> None:
+    """Whatever a PATCH names: nobody sees half of it, and a refusal leaves all as it was."""
+    client = api.client()
+    chat = await api.house.chat([gate(), say("hello")])
+    await client.prompt(chat, "first", prompt_id="msg_0")
+    await api.house.reached()
+    for number in (1, 2):
+        await client.prompt(chat, f"waits {number}", prompt_id=f"msg_{number}")
+    before = len(await api.house.recorded(chat))
+    await client.do(calls.change_prompt(chat, "msg_2", text="was 2", index=0, delivery="queue"))
+    changed = await api.house.recorded(chat)
+    with pytest.raises(PromptNotPending):
+        await client.do(calls.change_prompt(chat, "msg_0", text="too late", index=0))
+    await client.do(calls.change_session(chat, title="Mine", archived=True, mode="plan"))
+    whole = await api.house.recorded(chat)
+
+    assert [event.kind for event in changed[before:]] == ["prompt-edited", "prompt-moved"]
+    told = [event.kind for event in whole[len(changed) :]]
+    assert told == ["session-configured", "run-updated"]
+    assert len({event.recorded_at for event in whole[len(changed) :]}) == 1
+    session = await client.session(chat)
+    assert (session.title, session.archived, session.settings.mode) == ("Mine", True, "plan")
     api.house.runtime.gates.open("gate")
     await api.house.idle(chat)
 

@@ -2,20 +2,28 @@
 
 import asyncio
 import json
+import logging
+import tempfile
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import httpx
 import pytest
+from aiohttp import web
 from httpx_sse import EventSource
 from sseclient import SSEClient
 
+from spaced.api.application import application
 from spaced.client import calls
+from spaced.client.client import Client
+from spaced.client.place import Place
 from spaced.client.sse import Frame, FrameReader
+from spaced.errors import CorruptStream
 from spaced.log.record import NewEvent, StreamWrite
-from spaced.refusals import BadCursor, TooManyStreams, UnknownSession
+from spaced.refusals import BadCursor, DaemonGone, TooManyStreams, UnknownSession
 from tests.integration.api.api_house import ApiHouse, api_over
 from tests.integration.engine.house import House, say
 
@@ -182,6 +190,47 @@ async def test_a_cursor_of_another_session_brings_nothing_of_it(api: ApiHouse) -
     heard = await heard_until(api, "live", session_id=mine, after=start)
 
     assert {frame.data["stream"] for frame in heard if "version" in frame.data} == {mine}
+
+
+async def test_a_client_that_goes_before_its_first_frame_gives_its_place_back(
+    api: ApiHouse, tmp_path: Path
+) -> None:
+    """Its headers could not be written any more, so nothing of its stream ever ran."""
+
+    async def gone(request: web.Request, response: web.StreamResponse) -> None:
+        raise ConnectionResetError("the client has gone")
+
+    app = application(api.services)
+    app.on_response_prepare.append(gone)
+    runner = web.AppRunner(app, logger=logging.getLogger("nobody"))
+    await runner.setup()
+    with tempfile.TemporaryDirectory(prefix="spaced-", dir="/tmp") as name:
+        await web.UnixSite(runner, f"{name}/s").start()
+        place = Place(socket=f"{name}/s")
+        with pytest.raises(DaemonGone):
+            async with aclosing(Client(place).events(patience=0)) as frames:
+                await anext(frames)
+        await runner.cleanup()
+
+    assert api.hub.count == 0
+
+
+async def test_a_log_that_cannot_be_read_further_ends_a_stream_with_the_reason(
+    house: House,
+) -> None:
+    """The client raises it; coming back again and again would help nobody."""
+    chat = await house.chat([say("hello")])
+
+    class Damaged:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(house.storage, name)
+
+        async def read_all(self, **wanted: Any) -> Any:
+            raise CorruptStream(f"the stream {chat!r} contradicts itself")
+
+    async with api_over(house, storage=Damaged()) as api:
+        with pytest.raises(CorruptStream, match=chat):
+            await heard_until(api, "live", after=f"{api.hub.log_id}.0")
 
 
 async def test_one_too_many_is_told_to_come_back(house: House) -> None:
