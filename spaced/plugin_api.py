@@ -63,11 +63,14 @@ from spaced.runtime.protocol import (
     Sink,
     Turn,
 )
+from spaced.runtime.reporter import Reporter
+from spaced.runtime.tasks import Tasks
 from spaced.runtime.updates import (
     AgentRetrying,
     AskWithdrawn,
     ContinuityChanged,
     ConversationLost,
+    ConversationReplayed,
     ExecutionFinished,
     FinishedOutcome,
     ItemUpserted,
@@ -151,6 +154,7 @@ __all__ = [
     "ConflictingWrite",
     "ContinuityChanged",
     "ConversationLost",
+    "ConversationReplayed",
     "DeleteRow",
     "ExecutionFinished",
     "Exit",
@@ -180,6 +184,7 @@ __all__ = [
     "RecordedEvent",
     "RegisterRuntime",
     "RegisterStorage",
+    "Reporter",
     "Row",
     "RowWrite",
     "Rows",
@@ -207,6 +212,7 @@ __all__ = [
     "StreamWrite",
     "SystemClock",
     "Table",
+    "Tasks",
     "TextAppended",
     "Timestamp",
     "Turn",

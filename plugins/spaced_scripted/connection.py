@@ -37,7 +37,7 @@ class ScriptedConnection:
             raise RuntimeProblem(f"the scripted agent is busy with turn {self._turn.record.id!r}")
         playing = self._turn = PlayingTurn(self._stage, self._record_of(turn), self._become_idle)
         handed: asyncio.Future[RuntimeProblem | None] = asyncio.get_running_loop().create_future()
-        task = self._stage.tasks.start("turn", playing.play(handed))
+        task = self._stage.tasks.start(playing.play(handed), name="scripted turn")
         # Not the future alone: a close may end the task before it has answered.
         either: set[asyncio.Future[Any]] = {task, handed}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -49,7 +49,7 @@ class ScriptedConnection:
     def go_on(self, record: TurnRecord) -> None:
         """Take a turn up again that the daemon's death has not ended."""
         self._turn = PlayingTurn(self._stage, record, self._become_idle)
-        self._stage.tasks.start("turn", self._turn.go_on())
+        self._stage.tasks.start(self._turn.go_on(), name="scripted turn")
 
     async def steer(self, turn_id: str, prompts: tuple[Prompt, ...]) -> bool:
         """Hand further prompts into the running turn; false if it has no steps left."""

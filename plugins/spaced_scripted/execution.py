@@ -28,5 +28,5 @@ async def end_execution(stage: Stage, *, grace_ms: int) -> None:
     """Report nothing more and leave no task and no process behind."""
     stage.reporter.silence()
     stage.commands.hurry(grace_ms)
-    await stage.tasks.cancel()
+    await stage.tasks.close()
     await stage.commands.stop_all(grace_ms)

@@ -97,4 +97,4 @@ def _go_on(scene: Scene, voice: Voice, steps: Sequence[Step], after: str = "turn
 def start_afterwards(scene: Scene, voice: Voice, steps: Sequence[Step]) -> None:
     """Play steps in a task that outlives the turn."""
     own = Scene(stage=scene.stage, voice=voice, record=scene.record)
-    scene.stage.tasks.start("afterwards", play_afterwards(steps, own))
+    scene.stage.tasks.start(play_afterwards(steps, own), name="scripted afterwards")

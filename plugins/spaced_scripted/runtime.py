@@ -12,20 +12,20 @@ from spaced.plugin_api import (
     ProbeReport,
     Problem,
     Profile,
+    Reporter,
     RuntimeProblem,
     RuntimeServices,
     SessionSpec,
     Sink,
+    Tasks,
 )
 from spaced_scripted.commands import Commands
 from spaced_scripted.connection import ScriptedConnection
 from spaced_scripted.gates import Gates
 from spaced_scripted.memory import Conversation, Memory
-from spaced_scripted.reporter import Reporter
 from spaced_scripted.scripts import check
 from spaced_scripted.stage import Stage
 from spaced_scripted.steps import ScriptProblem
-from spaced_scripted.tasks import Tasks
 
 _LOST: Final = "The scripted agent does not know the conversation any more."
 
@@ -38,7 +38,13 @@ class ScriptedRuntime:
     """Opens scripted agents; tests that run in this process release them through `gates`."""
 
     capabilities = Capabilities(
-        steer=True, resume=True, reattach=True, asks=True, images=True, compact=True
+        steer=True,
+        resume=True,
+        reattach=True,
+        asks=True,
+        images=True,
+        compact=True,
+        cancel_grace_ms=2000,
     )
 
     def __init__(
@@ -55,8 +61,9 @@ class ScriptedRuntime:
         self._connections: set[ScriptedConnection] = set()
         self._is_closed = False
 
-    async def probe(self, profile: Profile) -> ProbeReport:
+    async def probe(self, profile: Profile, environment: Mapping[str, str]) -> ProbeReport:
         """Read the profile's script; one that lies in a file is looked for without a session."""
+        del environment  # no process is started for a probe
         try:
             turns = await check(profile.options or {}, directory=".")
         except ScriptProblem as problem:

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from spaced.plugin_api import Clock, Prompt, SessionSpec
+from spaced.plugin_api import Clock, Prompt, Reporter, SessionSpec, Tasks
 from spaced_scripted.asks import Asks
 from spaced_scripted.commands import Commands
 from spaced_scripted.gates import Gates
 from spaced_scripted.memory import Conversation, Memory, TurnRecord
-from spaced_scripted.reporter import Reporter
-from spaced_scripted.tasks import Tasks
 from spaced_scripted.voice import Voice
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from spaced.plugin_api import ItemUpserted, JsonObject, TextAppended, Update
-from spaced_scripted.reporter import Reporter
+from spaced.plugin_api import ItemUpserted, JsonObject, Reporter, TextAppended, Update
 
 _CUT_SHORT: Final[Mapping[str, JsonObject]] = {
     "message": {"stream_status": "interrupted"},

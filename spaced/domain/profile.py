@@ -19,9 +19,10 @@ class Profile:
         command: the resolved absolute command and its arguments; empty for remote agents.
         options: the runtime's own settings.
         permissions: rules `{tool_kind, pattern, decision}`, the last one that matches holds.
-        environment: names of variables that the agent's process may see.
+        environment: names of the daemon's variables that the agent's process may see, and
+            `NAME=value` for what it is given; a secret belongs into the daemon's environment.
         cancel_grace_ms: how long an interrupt waits for the agent before it is killed; `None` is
-            the runtime's default.
+            the runtime's default, or the daemon's setting.
         on_restart: whether an interrupted turn is left alone or the agent is told to go on.
         headless: whether an ask that no rule settles is refused at once, since nobody is there to
             answer it.

@@ -56,18 +56,24 @@ def _check_texts(profile: Profile) -> None:
         **{f"command[{place}]": part for place, part in enumerate(profile.command)},
     }
     for field, text in texts.items():
-        # Neither an argument of a process nor a stored text can hold these.
-        if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-            raise InvalidProfile(f"{field} must not hold NUL or half a character")
+        _check_text(field, text)
 
 
-def _check_environment(names: tuple[str, ...]) -> None:
-    for place, name in enumerate(names):
+def _check_text(field: str, text: str) -> None:
+    # Neither an argument of a process nor a stored text can hold these.
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidProfile(f"{field} must not hold NUL or half a character")
+
+
+def _check_environment(entries: tuple[str, ...]) -> None:
+    for place, entry in enumerate(entries):
+        name, _, value = entry.partition("=")
         if _VARIABLE.fullmatch(name) is None:
             raise InvalidProfile(
-                f"environment[{place}] must be the name of a variable: letters, digits and"
-                f" underscores, no digit first; not {name[:40]!r}"
+                f"environment[{place}] must be the name of a variable, or NAME=value; a name has"
+                f" letters, digits and underscores, no digit first; not {name[:40]!r}"
             )
+        _check_text(f"environment[{place}]", value)
 
 
 def _check_grace(grace_ms: int | None) -> None:

@@ -70,6 +70,8 @@ class Session:
         usage: sums of what its turns reported, by name.
         continued_in_a_row: how many prompts of ours told the agent to go on after a restart, since
             a turn was completed or a person prompted.
+        was_cut: whether the last turn that was handed over came to no good end, so that the agent
+            may remember less of it, or more, than the transcript shows.
 
     Which session is the primary one says the run alone, so that there is never a second one.
     """
@@ -91,6 +93,7 @@ class Session:
     owes_history: bool = False
     usage: JsonObject = field(default_factory=dict)
     continued_in_a_row: int = 0
+    was_cut: bool = False
 
     @property
     def directory(self) -> str | None:
@@ -165,9 +168,14 @@ def _apply_own_kind(session: Session, event: Event) -> Session:
         case TurnDispatched() if session.owes_history:
             return replace(session, owes_history=False)
         case TurnEnded(outcome=outcome, usage=usage):
-            count = 0 if outcome == "completed" else session.continued_in_a_row
-            sums = _sum(session.usage, usage or {})
-            return replace(session, usage=sums, continued_in_a_row=count)
+            is_good = outcome == "completed"
+            return replace(
+                session,
+                usage=_sum(session.usage, usage or {}),
+                continued_in_a_row=0 if is_good else session.continued_in_a_row,
+                # Of a turn that nobody was told of, nobody can remember anything else.
+                was_cut=session.was_cut if outcome == "not-dispatched" else not is_good,
+            )
         case PromptAdmitted(origin=origin):
             count = session.continued_in_a_row + 1 if origin == "recovery" else 0
             return replace(session, continued_in_a_row=count)

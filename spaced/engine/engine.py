@@ -26,13 +26,14 @@ from spaced.engine.run_queues import RunQueues
 from spaced.engine.runtimes import Runtimes
 from spaced.engine.searches import Searches
 from spaced.engine.session_lists import SessionLists
+from spaced.engine.session_specs import environment_of
 from spaced.engine.session_turns import SessionTurns
 from spaced.engine.sessions import Sessions
-from spaced.engine.supervision import Tasks
 from spaced.engine.workflows import Workflows
 from spaced.identifiers import IdGenerator
 from spaced.runtime.processes.supervisor import ProcessSupervisor
 from spaced.runtime.protocol import ProbeReport, RuntimeFactory
+from spaced.runtime.tasks import Tasks
 from spaced.storage.protocol import Storage
 
 log = logging.getLogger(__name__)
@@ -101,6 +102,7 @@ class Engine:
             state_folder=state_folder,
             configs=runtime_configs,
             redact=redact,
+            read_blob=storage.get_blob,
         )
         self.announcements = parts.announcements
         self.counters = parts.counters
@@ -146,7 +148,8 @@ class Engine:
         Raises:
             RuntimeProblem: the runtime is not installed any more, or cannot be made.
         """
-        return await self._runtimes.get(profile.runtime).probe(profile)
+        environment = environment_of(self._parts.settings, profile)
+        return await self._runtimes.get(profile.runtime).probe(profile, environment)
 
     async def stop(self) -> None:
         """Let running turns end within the grace, then end everything; stopping twice is fine."""

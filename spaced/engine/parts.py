@@ -9,8 +9,8 @@ from spaced.clock import Clock
 from spaced.engine.announcements import Announcements
 from spaced.engine.journal import Journal
 from spaced.engine.run_queues import RunQueues
-from spaced.engine.supervision import Tasks
 from spaced.identifiers import IdGenerator
+from spaced.runtime.tasks import Tasks
 from spaced.storage.protocol import Storage
 
 Reach: TypeAlias = Callable[[str], None]

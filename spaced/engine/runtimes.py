@@ -1,7 +1,7 @@
 """The runtimes that sessions can use, made when the first session needs them."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ class Runtimes:
         state_folder: Path,
         configs: Mapping[str, Mapping[str, object]] | None = None,
         redact: Callable[[str], str] = lambda text: text,
+        read_blob: Callable[[str], Awaitable[bytes]],
     ) -> None:
         """Know the factories by name.
 
@@ -39,6 +40,7 @@ class Runtimes:
             state_folder=state_folder,
             spawn=spawn,
             redact=redact,
+            read_blob=read_blob,
         )
         self._made: dict[str, AgentRuntime] = {}
 

@@ -17,7 +17,7 @@ promises, each proved by `spaced.testing.runtime_contract`:
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
@@ -41,6 +41,8 @@ class RuntimeServices:
         state_folder: a folder of the runtime's own that outlives the daemon; it may not exist yet.
         spawn: starts supervised child processes.
         redact: replaces secrets in a text that goes to a log or an error.
+        read_blob: returns the content of a blob that a prompt's file part names; raises
+            `UnknownBlob` if there is none.
     """
 
     clock: Clock
@@ -48,6 +50,7 @@ class RuntimeServices:
     state_folder: Path
     spawn: Spawn
     redact: Callable[[str], str]
+    read_blob: Callable[[str], Awaitable[bytes]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,8 @@ class Capabilities:
         asks: reports permissions and questions.
         images: takes images as parts of prompts.
         compact: shortens its conversation when told to.
+        cancel_grace_ms: how long its agents may take to end a turn before they are killed, where
+            the profile says nothing; `None` leaves it to the daemon's setting.
     """
 
     steer: bool = False
@@ -69,6 +74,7 @@ class Capabilities:
     asks: bool = False
     images: bool = False
     compact: bool = False
+    cancel_grace_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +88,8 @@ class SessionSpec:
         profile: as it holds for this session: its own mode, model and options are filled in.
         environment: everything that the agent's processes may see.
         mcp_servers: servers to offer to the agent, in the shape of the Agent Client Protocol.
+        was_cut: whether its last turn was cut off, so that the agent may remember less of it, or
+            more, than the log does.
     """
 
     session_id: str
@@ -93,6 +101,7 @@ class SessionSpec:
     profile: Profile
     environment: Mapping[str, str] = field(default_factory=dict)
     mcp_servers: tuple[JsonObject, ...] = ()
+    was_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,8 +237,12 @@ class AgentRuntime(Protocol):
 
     capabilities: Capabilities
 
-    async def probe(self, profile: Profile) -> ProbeReport:
-        """Tell whether the profile's agent could serve a session now, and start nothing lasting."""
+    async def probe(self, profile: Profile, environment: Mapping[str, str]) -> ProbeReport:
+        """Tell whether the profile's agent could serve a session now, and start nothing lasting.
+
+        Args:
+            environment: what the agent's processes may see, as in `SessionSpec`.
+        """
         ...
 
     async def open(

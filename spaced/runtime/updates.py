@@ -123,6 +123,20 @@ class ConversationLost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationReplayed:
+    """The agent has told again what it remembers; it is compared with the log, never recorded.
+
+    Attributes:
+        entries: `{type: "message", role, text}`, `{type: "reasoning", role, text}` or
+            `{type: "tool-call", call_id}` in their order, the newest last; older ones may be left
+            out.
+    """
+
+    entries: tuple[JsonObject, ...]
+    turn_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionInfoChanged:
     """The agent tells about its session: `title`, `commands`, `modes`, `models`, and the like."""
 
@@ -214,6 +228,7 @@ Update: TypeAlias = (
     | AskWithdrawn
     | ContinuityChanged
     | ConversationLost
+    | ConversationReplayed
     | SessionInfoChanged
     | UsageChanged
     | AgentRetrying

@@ -45,7 +45,7 @@ class RecordingSink:
 
     @property
     def begun(self) -> int:
-        """How many reports were begun, whether or not they were taken."""
+        """How many reports were begun since it was held last, whether or not they were taken."""
         return self._begun
 
     async def report(self, update: Update) -> None:
@@ -63,6 +63,7 @@ class RecordingSink:
 
     def hold(self) -> None:
         """Make every report wait from now on."""
+        self._begun = 0
         self._open.clear()
 
     def release(self) -> None:
@@ -78,7 +79,7 @@ class RecordingSink:
         await self._wait(lambda: is_so(self.updates), what)
 
     async def until_begun(self, count: int) -> None:
-        """Return once this many reports were begun."""
+        """Return once this many reports were begun since it was held last."""
         await self._wait(lambda: self._begun >= count, f"report {count} to begin")
 
     async def until_one(self, kind: type[U], *, number: int = 1) -> U:

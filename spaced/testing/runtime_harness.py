@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Final, Literal, get_args
+from uuid import uuid4
 
 import pytest
 
 from spaced.clock import SystemClock
 from spaced.domain.json_values import JsonObject
 from spaced.domain.profile import Profile
+from spaced.errors import UnknownBlob
 from spaced.runtime.processes.facts import ProcessFacts
 from spaced.runtime.processes.process_table import ProcessTable
 from spaced.runtime.processes.supervisor import ProcessSupervisor
@@ -118,10 +120,13 @@ class RuntimeHarness(ABC):
         self.folder = scratch / "session"
         self._factory = factory
         self.patience_seconds = patience_seconds
+        self.blobs: dict[str, bytes] = {}
         self._scratch = scratch
         self._config = dict(config or {})
-        self._environment = dict(environment or {})
-        self._supervisor = ProcessSupervisor(SystemClock(), "runtime-contract", self.processes)
+        self.environment = dict(environment or {})
+        # Two test runs at once must not take each other's processes for their own.
+        owner = f"runtime-contract-{uuid4().hex}"
+        self._supervisor = ProcessSupervisor(SystemClock(), owner, self.processes)
         self._runtimes: list[AgentRuntime] = []
         self._numbers = count(1)
 
@@ -165,7 +170,13 @@ class RuntimeHarness(ABC):
             state_folder=self._scratch / "state",
             spawn=self._supervisor,
             redact=lambda text: text,
+            read_blob=self._read_blob,
         )
+
+    async def _read_blob(self, blob_id: str) -> bytes:
+        if blob_id not in self.blobs:
+            raise UnknownBlob(blob_id)
+        return self.blobs[blob_id]
 
     def session_for(self, profile: Profile, *, session_id: str = "ses-1") -> SessionSpec:
         """Return a session with a folder of its own and a new execution."""
@@ -179,7 +190,7 @@ class RuntimeHarness(ABC):
             generation=1,
             directory=str(folder),
             profile=profile,
-            environment=self._environment,
+            environment=self.environment,
         )
 
     async def open(

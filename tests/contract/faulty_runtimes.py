@@ -288,5 +288,5 @@ class AppliesEverything(FaultyRuntime):
 class FindsNoProblem(FaultyRuntime):
     """Says of every profile that it would work."""
 
-    async def probe(self, profile: Profile) -> ProbeReport:
+    async def probe(self, profile: Profile, environment: Mapping[str, str]) -> ProbeReport:
         return ProbeReport()

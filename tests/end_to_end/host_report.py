@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from spaced.clock import Clock, SystemClock
-from spaced.errors import PluginProblem, SpawnRefused
+from spaced.errors import PluginProblem, SpawnRefused, UnknownBlob
 from spaced.plugin_host.host import PluginHost, load_plugins
 from spaced.runtime.child import Child, ChildRequest
 from spaced.runtime.protocol import RuntimeServices
@@ -50,11 +50,16 @@ def _services(clock: Clock, folder: Path) -> RuntimeServices:
         state_folder=folder,
         spawn=_spawn_nothing,
         redact=str,
+        read_blob=_read_nothing,
     )
 
 
 async def _spawn_nothing(request: ChildRequest) -> Child:
     raise SpawnRefused(f"nothing is started here, and not {request.command[0]!r} either")
+
+
+async def _read_nothing(blob_id: str) -> bytes:
+    raise UnknownBlob(blob_id)
 
 
 def _refusal(host: PluginHost, runtime: str) -> str:

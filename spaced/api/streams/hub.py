@@ -23,10 +23,10 @@ from spaced.engine.announcements import (
     StatusChanged,
     TextDelta,
 )
-from spaced.engine.supervision import Tasks
 from spaced.log.read_models.lives import ASKS
 from spaced.log.record import RecordedEvent
 from spaced.refusals import DaemonStopping, TooManyStreams
+from spaced.runtime.tasks import Tasks
 from spaced.storage.protocol import Storage
 from spaced.wire.cursors import Cursor
 

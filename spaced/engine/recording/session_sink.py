@@ -7,7 +7,7 @@ What a deleted session cannot take any more is counted and refused.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -21,6 +21,7 @@ from spaced.domain.events.transcript import (
     AgentSessionDataUpdated,
 )
 from spaced.domain.json_values import JsonObject
+from spaced.domain.replay import compare
 from spaced.domain.session import Session
 from spaced.domain.text_door import storable_object
 from spaced.engine.announcements import TextDelta
@@ -30,6 +31,7 @@ from spaced.engine.recording.ask_book import AskBook
 from spaced.engine.recording.changes import Changes
 from spaced.engine.recording.item_book import ItemBook
 from spaced.engine.recording.signals import Signal, storable_signal
+from spaced.engine.transcripts import newest_items
 from spaced.errors import (
     CorruptStream,
     InvalidBody,
@@ -45,6 +47,7 @@ from spaced.runtime.updates import (
     AskWithdrawn,
     ContinuityChanged,
     ConversationLost,
+    ConversationReplayed,
     ExecutionFinished,
     ItemUpserted,
     PermissionWanted,
@@ -61,6 +64,7 @@ from spaced.runtime.updates import (
 log = logging.getLogger(__name__)
 
 TICK_MS: Final = 1000
+_COMPARED: Final = 100
 _LARGEST_VALUE: Final = 64 * 1024
 _LONGEST_TEXT: Final = 256 * 1024
 _APPEND_WEIGHT: Final = 1024 * 1024
@@ -152,6 +156,8 @@ class SessionSink:
                 await self._in_queue(lambda held: self._continue_with(held, continuity))
             case ConversationLost(message=message):
                 await self._in_queue(lambda held: self._lose(held, message))
+            case ConversationReplayed(entries=entries):
+                await self._in_queue(lambda held: self._compare(held, entries))
         if isinstance(update, PermissionWanted | QuestionWanted | AskWithdrawn):
             self._on_signal(update)
 
@@ -309,6 +315,22 @@ class SessionSink:
             *changes.events,
         ]
 
+    async def _compare(self, held: HeldRun, entries: Sequence[JsonObject]) -> list[Event]:
+        """Compare what an agent remembers with the log, and tell how they differ, if they do."""
+        session_id = self._spec.session_id
+        page = await newest_items(self._parts.storage, session_id, limit=_COMPARED)
+        # A turn is shown before its agent is there; of that one it knows nothing yet.
+        turn = held.open_turn(session_id)
+        ours = [item for item in page.items if turn is None or item.get("turn_id") != turn.id]
+        found = compare(ours, entries)
+        if found.verdict == "same":
+            return []
+        if found.verdict == "forgotten":
+            return await self._lose(held, "The agent told of an empty conversation.")
+        details = {"verdict": found.verdict, "missing": found.missing, "more": found.more}
+        notice = self.items.notice("agent-memory-differs", details, turn_id=None, now=self._now)
+        return list(notice.events)
+
     def _session(self, held: HeldRun) -> Session:
         session = held.session(self._spec.session_id)
         if session is None:
@@ -346,7 +368,12 @@ class SessionSink:
 
 
 _Decided: TypeAlias = (
-    PermissionWanted | QuestionWanted | AskWithdrawn | ContinuityChanged | ConversationLost
+    PermissionWanted
+    | QuestionWanted
+    | AskWithdrawn
+    | ContinuityChanged
+    | ConversationLost
+    | ConversationReplayed
 )
 _Decide: TypeAlias = Callable[[HeldRun], Awaitable[list[Event]]]
 

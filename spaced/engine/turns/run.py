@@ -298,9 +298,12 @@ class TurnRun:
 
     async def _ask_to_stop(self) -> None:
         live = self._connected()
-        grace = live.spec.profile.cancel_grace_ms
-        grace = self._parts.settings.cancel_grace_ms if grace is None else grace
-        self._timers.start("kill", grace)
+        graces = (
+            live.spec.profile.cancel_grace_ms,
+            live.runtime.capabilities.cancel_grace_ms,
+            self._parts.settings.cancel_grace_ms,
+        )
+        self._timers.start("kill", next(grace for grace in graces if grace is not None))
 
         async def ask() -> None:
             if live.connection is not None:

@@ -55,14 +55,14 @@ class ReachingPromises(RuntimeFixtures):
     async def test_an_agent_that_works_has_no_problem(self, agents: RuntimeHarness) -> None:
         """And asking for that leaves nothing running."""
         runtime = agents.new_runtime()
-        report = await runtime.probe(agents.profile("replies"))
+        report = await runtime.probe(agents.profile("replies"), agents.environment)
         assert report.problem is None
         assert not agents.processes.alive()
 
     async def test_an_agent_that_is_broken_has_a_problem(self, agents: RuntimeHarness) -> None:
         """With a code and a sentence; it is an answer and no error."""
         runtime = agents.new_runtime()
-        report = await runtime.probe(agents.profile("broken"))
+        report = await runtime.probe(agents.profile("broken"), agents.environment)
         assert report.problem is not None
         assert report.problem.code
         assert report.problem.message
@@ -99,7 +99,7 @@ class ReachingPromises(RuntimeFixtures):
             agent = await agents.open("uses a tool")
             await agent.prompt()
             assert_completed(await agent.sink.end_of("turn-1"))
-            await agent.runtime.probe(agents.profile("replies"))
+            await agent.runtime.probe(agents.profile("replies"), agents.environment)
             await agent.connection.interrupt("turn-1")
             await agent.connection.close(0)
         return complaints

@@ -5,13 +5,17 @@ import asyncio
 from spaced.domain.json_values import JsonObject
 from spaced.errors import RuntimeProblem
 from spaced.runtime.protocol import AgentConnection, Prompt, SessionSpec, Sink, Turn
+from spaced.runtime.updates import ConversationReplayed
 from spaced_scripted.runtime import ScriptedRuntime
 
 
 class WaywardRuntime(ScriptedRuntime):
     """Its `open` obeys the option `open`: `fails`, `hangs` or `breaks`.
 
+    With the option `replay`, it tells the entries again whenever it goes on with a conversation.
+
     Attributes:
+        opened: the sessions that it was asked to serve, in order.
         is_opening: set when a hanging `open` began.
         was_cancelled: whether it was cancelled.
     """
@@ -21,11 +25,13 @@ class WaywardRuntime(ScriptedRuntime):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.is_opening = asyncio.Event()
         self.was_cancelled = False
+        self.opened: list[SessionSpec] = []
 
     async def open(
         self, session: SessionSpec, continuity: JsonObject | None, sink: Sink
     ) -> AgentConnection:
         """Open a scripted agent, or do what the option says."""
+        self.opened.append(session)
         match (session.profile.options or {}).get("open"):
             case "fails":
                 raise RuntimeProblem("the agent's program is not there", remedy="Install it.")
@@ -38,6 +44,9 @@ class WaywardRuntime(ScriptedRuntime):
                 finally:
                     self.was_cancelled = True
         connection = await super().open(session, continuity, sink)
+        entries = (session.profile.options or {}).get("replay")
+        if continuity is not None and isinstance(entries, list | tuple):
+            await sink.report(ConversationReplayed(entries=tuple(entries)))
         _spoil(connection, (session.profile.options or {}).get("hand_over"))
         return connection
 

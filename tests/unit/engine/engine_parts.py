@@ -4,8 +4,8 @@ from spaced.engine.announcements import Announcements
 from spaced.engine.journal import Journal
 from spaced.engine.parts import EngineParts, EngineSettings, never_crash
 from spaced.engine.run_queues import RunQueues
-from spaced.engine.supervision import Tasks
 from spaced.identifiers import IdGenerator
+from spaced.runtime.tasks import Tasks
 from spaced.storage.protocol import Storage
 from spaced.testing.fake_clock import FakeClock
 

@@ -38,7 +38,7 @@ class FakeRuntime:
 
     capabilities = Capabilities()
 
-    async def probe(self, profile: Profile) -> ProbeReport:
+    async def probe(self, profile: Profile, environment: Mapping[str, str]) -> ProbeReport:
         raise AssertionError("no test of the host asks for an agent")
 
     async def open(

@@ -45,7 +45,7 @@ async def test_the_turn_fails_and_says_where(
 @pytest.mark.parametrize("script", [[], {}, "say", 7, [[{"do": "sing"}]], {"a": 1}])
 async def test_a_probe_finds_the_mistake(script: object, agents: ScriptedHarness) -> None:
     """Before any session meets it."""
-    report = await agents.new_runtime().probe(profile_with(script))
+    report = await agents.new_runtime().probe(profile_with(script), {})
     if script == {}:
         assert report.problem is None
     else:

@@ -1,11 +1,11 @@
-"""The only place of the engine that starts tasks: each has a name, and none is forgotten."""
+"""Tasks that outlive the call that starts them: each has a name, and none is forgotten."""
 
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-log = logging.getLogger(__name__)
+_LOG: Final = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
@@ -17,7 +17,8 @@ class Tasks:
     serves another session. It would also have to be closed by the task that opened it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, log: logging.Logger = _LOG) -> None:
+        self._log = log
         self._running: set[asyncio.Task[Any]] = set()
 
     def start(self, work: Coroutine[Any, Any, _T], *, name: str) -> asyncio.Task[_T]:
@@ -46,21 +47,30 @@ class Tasks:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             # Nobody will ask for the outcome any more, so an error must not be lost.
-            task.add_done_callback(_log_error)
+            task.add_done_callback(self._log_error)
             if if_abandoned is not None:
                 task.add_done_callback(_passing_on(if_abandoned))
             raise
 
     async def close(self) -> None:
-        """Cancel what still runs and wait until all of it has ended."""
-        while self._running:
-            for task in self._running:
+        """Cancel what still runs, but for the caller's own task, and wait until all has ended."""
+        while others := self._running - {asyncio.current_task()}:
+            for task in others:
                 task.cancel()
-            await asyncio.wait(self._running)
+            await asyncio.wait(others)
 
     def _note_end(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
-        _log_error(task)
+        self._log_error(task)
+
+    def _log_error(self, task: asyncio.Task[Any]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self._log.error(
+                "%s failed",
+                task.get_name(),
+                exc_info=task.exception(),
+                extra={"event": "task-failed", "task": task.get_name()},
+            )
 
 
 def _passing_on(use: Callable[[_T], None]) -> Callable[[asyncio.Task[_T]], None]:
@@ -69,13 +79,3 @@ def _passing_on(use: Callable[[_T], None]) -> Callable[[asyncio.Task[_T]], None]
             use(task.result())
 
     return pass_on
-
-
-def _log_error(task: asyncio.Task[Any]) -> None:
-    if not task.cancelled() and task.exception() is not None:
-        log.error(
-            "%s failed",
-            task.get_name(),
-            exc_info=task.exception(),
-            extra={"event": "task-failed", "task": task.get_name()},
-        )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spaced.engine.supervision import Tasks
+from spaced.runtime.tasks import Tasks
 from spaced.testing.samples import next_turn
 
 

@@ -2,8 +2,9 @@
 
 import asyncio
 
-from spaced.plugin_api import ExecutionFinished, Sink, Update
-from spaced_scripted.tasks import Tasks
+from spaced.runtime.protocol import Sink
+from spaced.runtime.tasks import Tasks
+from spaced.runtime.updates import ExecutionFinished, Update
 
 
 class Reporter:
@@ -30,7 +31,7 @@ class Reporter:
             return
         # In a task of its own: an interrupt cancels the step that reports, and must not cancel what
         # the sink is doing with an update that it has already begun to take.
-        await asyncio.shield(self._tasks.start("report", self._deliver(update)))
+        await self._tasks.finish(self._deliver(update), name="report")
 
     async def report_last(self, update: ExecutionFinished) -> None:
         """Report the end of the execution; nothing follows."""
