@@ -10,6 +10,7 @@ from aiohttp.typedefs import Middleware
 from spaced.api.openapi import document
 from spaced.api.problem_responses import problem_middleware
 from spaced.api.routes import (
+    agents,
     asks,
     blobs,
     control,
@@ -39,6 +40,8 @@ TABLES: Final[tuple[RouteTable, ...]] = (
     prompts.ROUTES,
     control.ROUTES,
     asks.ROUTES,
+    # Before the profiles: `detected` is no profile's id.
+    agents.ROUTES,
     profiles.ROUTES,
     search.ROUTES,
     events.ROUTES,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from spaced.agents.finding import Agents
 from spaced.api.streams.hub import EventHub
 from spaced.clock import Clock
 from spaced.engine.engine import Engine
@@ -40,6 +41,7 @@ class Services:
         streams: who listens to events.
         listeners: tells where the daemon is reached.
         redactor: what exports pass on their way out.
+        agents: looks for agents that are installed here.
     """
 
     engine: Engine
@@ -51,3 +53,4 @@ class Services:
     settings: Sequence[Setting]
     redactor: Redactor
     listeners: Callable[[], ListenerFacts]
+    agents: Agents

@@ -26,6 +26,7 @@ LINES: Final = {
     "questions": "List and answer agents' questions.",
     "grants": "List and revoke standing permissions.",
     "profiles": "List, add, change and probe agents' profiles.",
+    "agents": "Show which agents are installed here, and install more.",
     "plugins": "List plugins, or write a new one.",
     "doctor": "Compare rows with the log, and rebuild them.",
     "backup": "Write a consistent copy of everything.",

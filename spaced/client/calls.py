@@ -256,6 +256,16 @@ def profiles() -> Call[shapes.ProfileList]:
     return _get("/v1/profiles", shapes.ProfileList)
 
 
+def agents() -> Call[reports.AgentList]:
+    """All agents that are known, and what the daemon's machine has of each."""
+    return _get("/v1/agents", reports.AgentList)
+
+
+def detected_profiles() -> Call[reports.DetectedProfileList]:
+    """A profile for each agent that is installed there."""
+    return _get("/v1/profiles/detected", reports.DetectedProfileList)
+
+
 def profile(profile_id: str) -> Call[shapes.Profile]:
     """A profile."""
     return _get(_profile(profile_id), shapes.Profile)

@@ -7,6 +7,7 @@ from os import getpid
 from pathlib import Path
 from typing import Final
 
+from spaced.agents.finding import Agents, Machine
 from spaced.api.gate import Gate
 from spaced.api.services import DaemonFacts, Services
 from spaced.api.streams.hub import EventHub, StreamSettings
@@ -93,8 +94,19 @@ async def compose(
         settings=_settings(loaded),
         redactor=redactor,
         listeners=listeners,
+        agents=agents_of(loaded, environment),
     )
     return Parts(storage=storage, engine=engine, streams=streams, services=services, gate=Gate())
+
+
+def agents_of(loaded: LoadedSettings, environment: Mapping[str, str]) -> Agents:
+    """Return what looks for the agents that a daemon with these variables could start."""
+    settings = loaded.settings
+    machine = Machine(
+        environment=environment, home=Path.home(), installed=settings.data_dir / "agents"
+    )
+    config = loaded.config_file
+    return Agents(machine, None if config is None else config.parent / "agents")
 
 
 def runtimes_folder(settings: Settings) -> Path:

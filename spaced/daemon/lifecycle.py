@@ -112,7 +112,9 @@ async def _running(
         undo.push_async_callback(parts.storage.close)
         undo.push_async_callback(parts.engine.stop)
         await parts.engine.start()
-        await ensure_profiles(parts.engine)
+        look = parts.services.agents.look
+        found = await asyncio.to_thread(look) if settings.agents_detect else ()
+        await ensure_profiles(parts.engine, found)
         await parts.streams.open()
         undo.push_async_callback(door.close)
         undo.push_async_callback(parts.streams.close)

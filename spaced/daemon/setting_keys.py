@@ -203,6 +203,12 @@ KEYS: Final = (
         description="plugins to keep out; this wins over plugins.allow",
     ),
     SettingKey(
+        name="agents.detect",
+        type=Switch(),
+        default=True,
+        description="make a profile for each agent that is found at the start",
+    ),
+    SettingKey(
         name="plugins.strict",
         type=Switch(),
         default=False,

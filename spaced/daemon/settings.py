@@ -66,6 +66,7 @@ class Settings:
     streams_heartbeat_ms: int
     mcp_servers: tuple[Mapping[str, object], ...] = field(repr=False)
     environment: tuple[str, ...]
+    agents_detect: bool
 
     @property
     def allowed_plugins(self) -> tuple[str, ...] | None:

@@ -189,6 +189,10 @@ class Profiles:
         """
         return _record(profile_id, _living(profile_id, await self._state(profile_id)))
 
+    async def is_taken(self, profile_id: str) -> bool:
+        """Tell whether there is, or once was, a profile of this id."""
+        return await self._state(profile_id) is not None
+
     async def list(self) -> Sequence[ProfileRecord]:
         """Return all profiles but deleted ones, ordered by name."""
         # One read: a profile that changes its status meanwhile is neither told twice nor missed.

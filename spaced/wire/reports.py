@@ -104,6 +104,58 @@ class PluginList(Shape, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
+class Agent(Shape, frozen=True, kw_only=True):
+    """An agent that is known, and what the daemon's machine has of it.
+
+    Attributes:
+        latest: the version that the catalogue knows.
+        program: the absolute path of its program; null if it is not installed.
+        installed: the version that is installed, where its package tells.
+        login: `ready`, `missing`, or `optional` where it works without.
+        log_in: what to run for it, in words.
+        hints: what a person should do or know.
+    """
+
+    id: str
+    name: str
+    description: str
+    website: str
+    latest: str
+    program: str | None
+    installed: str | None
+    login: Literal["ready", "missing", "optional"]
+    log_in: str
+    hints: tuple[str, ...]
+
+
+class AgentList(Shape, frozen=True, kw_only=True):
+    """The catalogue of agents, and sentences about entries that could not be read."""
+
+    agents: tuple[Agent, ...]
+    problems: tuple[str, ...]
+
+
+class DetectedProfile(Shape, frozen=True, kw_only=True):
+    """A profile that could be made, for an agent that is installed.
+
+    Attributes:
+        profile_id: the id to create it under, the same each time.
+        exists: whether that id is taken, by this profile or by what became of it.
+        definition: the body of `POST /v1/profiles`, without the id.
+    """
+
+    agent_id: str
+    profile_id: str
+    exists: bool
+    definition: Any
+
+
+class DetectedProfileList(Shape, frozen=True, kw_only=True):
+    """A profile for each agent that is installed."""
+
+    profiles: tuple[DetectedProfile, ...]
+
+
 class Setting(Shape, frozen=True, kw_only=True):
     """One key of the settings.
 

@@ -17,6 +17,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from spaced.agents.finding import Agents, Machine
 from spaced.api.application import application
 from spaced.api.services import DaemonFacts, Services
 from spaced.api.streams.hub import EventHub
@@ -139,6 +140,7 @@ def _services(host: Host, hub: EventHub) -> Services:
         settings=(),
         redactor=Redactor(),
         listeners=lambda: ListenerFacts(socket=None, tcp=()),
+        agents=Agents(Machine(environment={}, home=Path("/"), installed=Path("/")), None),
     )
 
 

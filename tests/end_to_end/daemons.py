@@ -132,7 +132,12 @@ class Daemon:
             return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", "spaced", "serve", "--data-dir", str(self.folder)),
                 *self._arguments,
-                env={**os.environ, **self._environment, "NOTIFY_SOCKET": str(address)},
+                env={
+                    **os.environ,
+                    "SPACED_AGENTS_DETECT": "false",
+                    **self._environment,
+                    "NOTIFY_SOCKET": str(address),
+                },
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=words,

@@ -13,20 +13,30 @@ from spaced.wire.shapes import Profile, Session
 
 
 def begin_session(
-    place: Place, *, profile: str | None, directory: Path, title: str | None
+    place: Place,
+    *,
+    profile: str | None,
+    directory: Path,
+    title: str | None,
+    agent: str | None = None,
 ) -> Session:
     """Create a chat.
 
     Args:
-        profile: an id or a name; without one the only profile that is enabled.
+        profile: an id or a name; without one the only profile that could be meant.
         directory: an absolute path.
+        agent: the agent's name in the catalogue, instead of a profile; if it is installed and has
+            no profile yet, it gets one.
 
     Raises:
         InvalidRequest: it is not clear which profile is meant.
         SpacedError: it was refused, or there is no daemon.
     """
     profiles = perform(place, calls.profiles()).profiles
-    chosen = chosen_profile(profiles, profile)
+    if agent is None:
+        chosen = chosen_profile(profiles, profile)
+    else:
+        chosen = profile_of_agent(place, profiles, agent)
     session_id = fresh_id("ses")
     more = {} if title is None else {"title": title}
     return perform(place, calls.create_session(session_id, chosen.id, str(directory), **more))
@@ -41,7 +51,8 @@ def chosen_profile(profiles: Sequence[Profile], wanted: str | None) -> Profile:
     """
     usable = [profile for profile in profiles if profile.status == "enabled"]
     if wanted is None:
-        found = usable
+        # Whoever has an agent of their own does not mean the one that plays scripts.
+        found = [one for one in usable if one.runtime != "scripted"] or usable
     else:
         # A profile that is disabled is found by its id, so that the refusal says what is wrong.
         found = [profile for profile in profiles if profile.id == wanted]
@@ -55,4 +66,30 @@ def chosen_profile(profiles: Sequence[Profile], wanted: str | None) -> Profile:
     names = ", ".join(f"{profile.name} ({profile.id})" for profile in found)
     raise InvalidRequest(
         f"several profiles could be meant: {names}", remedy="Choose one with --profile."
+    )
+
+
+def profile_of_agent(place: Place, profiles: Sequence[Profile], agent: str) -> Profile:
+    """Return the profile of an agent, which is made if the agent is installed and has none.
+
+    Raises:
+        InvalidRequest: it is not installed, or has several profiles.
+    """
+    found = [one for one in profiles if one.agent_name == agent and one.status == "enabled"]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        return chosen_profile(found, None)
+    detected = perform(place, calls.detected_profiles()).profiles
+    for one in detected:
+        if one.agent_id == agent and not one.exists:
+            return perform(place, calls.create_profile(one.profile_id, one.definition))
+    if any(one.agent_id == agent for one in detected):
+        raise InvalidRequest(
+            f"the profile of the agent {agent!r} was disabled or deleted",
+            remedy="Enable it with `spaced profiles enable`, or add one with `spaced agents add`.",
+        )
+    raise InvalidRequest(
+        f"the agent {agent!r} is not installed where the daemon looks",
+        remedy=f"`spaced agents install {agent}` installs it; `spaced agents` shows what is there.",
     )

@@ -2,16 +2,14 @@
 
 import click
 
+from spaced.cli.listing_group import ListingGroup
 from spaced.cli.output import print_json, table
 from spaced.cli.reach import Reach, reaching
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def grants(context: click.Context) -> None:
+@click.group(cls=ListingGroup)
+def grants() -> None:
     """List and revoke standing permissions; alone it lists them."""
-    if context.invoked_subcommand is None:
-        context.invoke(list_grants)
 
 
 @grants.command("list")

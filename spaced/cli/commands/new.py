@@ -11,6 +11,7 @@ from spaced.cli.reach import Reach, reaching
 @click.command()
 @click.argument("prompt", nargs=-1)
 @click.option("--profile", help="The id or the name of a profile; the only one by default.")
+@click.option("--agent", help="An agent that is installed, such as opencode, instead of a profile.")
 @click.option(
     "--dir",
     "directory",
@@ -23,6 +24,7 @@ def new(
     *,
     prompt: tuple[str, ...],
     profile: str | None,
+    agent: str | None,
     directory: Path | None,
     title: str | None,
     reach: Reach,
@@ -31,9 +33,11 @@ def new(
     from spaced.cli.chat.beginning import begin_session
     from spaced.cli.commands.send import admit
 
+    if profile is not None and agent is not None:
+        raise click.UsageError("Say either --profile or --agent.")
     place = reach.place()
     folder = (directory or Path.cwd()).resolve()
-    session = begin_session(place, profile=profile, directory=folder, title=title)
+    session = begin_session(place, profile=profile, directory=folder, title=title, agent=agent)
     if prompt:
         admit(place, session.id, " ".join(prompt))
     if reach.as_json:

@@ -2,16 +2,14 @@
 
 import click
 
+from spaced.cli.listing_group import ListingGroup
 from spaced.cli.output import print_json, shown
 from spaced.cli.reach import Reach, reaching
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def permissions(context: click.Context) -> None:
+@click.group(cls=ListingGroup)
+def permissions() -> None:
     """List and answer permission requests; alone it lists them."""
-    if context.invoked_subcommand is None:
-        context.invoke(list_permissions)
 
 
 @permissions.command("list")

@@ -4,16 +4,14 @@ from pathlib import Path
 
 import click
 
+from spaced.cli.listing_group import ListingGroup
 from spaced.cli.output import print_json, table
 from spaced.cli.reach import Reach, reaching
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def plugins(context: click.Context) -> None:
+@click.group(cls=ListingGroup)
+def plugins() -> None:
     """List plugins, or write a new one; alone it lists them."""
-    if context.invoked_subcommand is None:
-        context.invoke(list_plugins)
 
 
 @plugins.command("list")

@@ -1,10 +1,13 @@
 """`spaced profiles`: named configurations of agents."""
 
 import json
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from spaced.cli.listing_group import ListingGroup
 from spaced.cli.output import facts, print_json, table
 from spaced.cli.reach import Reach, reaching
 from spaced.refusals import InvalidRequest
@@ -13,12 +16,9 @@ if TYPE_CHECKING:
     from spaced.client.place import Place
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def profiles(context: click.Context) -> None:
+@click.group(cls=ListingGroup)
+def profiles() -> None:
     """List, add, change and probe agents' profiles; alone it lists them."""
-    if context.invoked_subcommand is None:
-        context.invoke(list_profiles)
 
 
 @profiles.command("list")
@@ -59,11 +59,20 @@ def show(*, profile: str, reach: Reach) -> None:
 @click.argument("name")
 @click.option("--runtime", required=True, help="A runtime that a plugin offers.")
 @click.option("--agent", help="The agent's family; the runtime's name by default.")
-@click.option("--command", metavar="PATH", help="The absolute path of the agent's program.")
+@click.option(
+    "--command", metavar="PROGRAM", help="The agent's program; a name is looked for here."
+)
 @click.option("--argument", "arguments", multiple=True, help="An argument of the program.")
 @click.option("--model", default="")
 @click.option("--mode", default="")
 @click.option("--options", metavar="JSON", help="The runtime's own options, as an object.")
+@click.option(
+    "--environment",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="A variable of the daemon's that the agent may see, or one that it is given.",
+)
+@click.option("--headless", is_flag=True, help="Refuse at once what no rule allows.")
 @click.option("--id", "profile_id", help="An id of your own.")
 @reaching
 def add(
@@ -76,6 +85,8 @@ def add(
     model: str,
     mode: str,
     options: str | None,
+    environment: tuple[str, ...],
+    headless: bool,
     profile_id: str | None,
     reach: Reach,
 ) -> None:
@@ -87,10 +98,12 @@ def add(
         "name": name,
         "agent_name": agent or runtime,
         "runtime": runtime,
-        "command": [] if command is None else [command, *arguments],
+        "command": [] if command is None else [absolute_program(command), *arguments],
         "model": model,
         "mode": mode,
         "options": _object(options),
+        "environment": list(environment),
+        "headless": headless,
     }
     chosen = profile_id or fresh_id("prof")
     made = calls.perform(reach.place(), calls.create_profile(chosen, definition))
@@ -166,6 +179,28 @@ def probe(context: click.Context, *, profile: str, reach: Reach) -> None:
         click.echo("usable")
         facts(found.details)
     context.exit(0 if found.usable else 1)
+
+
+def absolute_program(name: str) -> str:
+    """Return a program's absolute path: found now, so that no later PATH decides.
+
+    Raises:
+        InvalidRequest: there is none, or it is one that fetches another at each start.
+    """
+    from spaced.agents.entries import RUNNERS
+
+    if Path(name).name in RUNNERS:
+        raise InvalidRequest(
+            f"{Path(name).name!r} fetches a program at each start instead of being one",
+            remedy="Install the agent with `spaced agents install`, and name its own program.",
+        )
+    found = shutil.which(name)
+    if found is None:
+        raise InvalidRequest(
+            f"there is no program {name!r} that can be run",
+            remedy="Give its absolute path, or install it; `spaced agents` shows known agents.",
+        )
+    return str(Path(found).absolute())
 
 
 def _switch(reach: Reach, profile: str, *, enabled: bool) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spaced.cli.listing_group import ListingGroup
 from spaced.cli.output import facts, print_json, table
 from spaced.cli.reach import Reach, reaching
 
@@ -13,12 +14,9 @@ if TYPE_CHECKING:
     from spaced.wire.shapes import Session
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def sessions(context: click.Context) -> None:
+@click.group(cls=ListingGroup)
+def sessions() -> None:
     """List, show, change and delete sessions; alone it lists them."""
-    if context.invoked_subcommand is None:
-        context.invoke(list_sessions)
 
 
 @sessions.command("list")

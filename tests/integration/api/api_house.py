@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from spaced.agents.finding import Agents, Machine
 from spaced.api.application import application
 from spaced.api.services import DaemonFacts, Services
 from spaced.api.streams.hub import EventHub, StreamSettings
@@ -98,6 +99,7 @@ def _services(house: House, hub: EventHub, socket: str) -> Services:
         plugins=load_plugins().inventory,
         settings=(),
         redactor=Redactor([TOKEN]),
+        agents=agents_in(house.folder),
         listeners=lambda: ListenerFacts(socket=socket, tcp=()),
     )
 
@@ -105,3 +107,13 @@ def _services(house: House, hub: EventHub, socket: str) -> Services:
 async def in_thread(work: Any, *arguments: Any) -> Any:
     """Do something that blocks, such as a command, beside the server."""
     return await asyncio.to_thread(work, *arguments)
+
+
+def agents_in(folder: Path) -> Agents:
+    """Return what looks for agents in a folder alone: `bin`, `home`, and entries in `agents`."""
+    machine = Machine(
+        environment={"PATH": str(folder / "bin")},
+        home=folder / "home",
+        installed=folder / "installed",
+    )
+    return Agents(machine, folder / "agents")

@@ -1,0 +1,106 @@
+"""What is known of an agent: the shape of the ACP registry, and what spaced needs beside it."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from spaced.domain.profile import Profile
+
+RUNNERS: Final = frozenset({"npx", "uvx", "bunx", "pnpx", "pipx"})
+"""Programs that fetch another one at each start: slow, of a version that nobody chose, and in the
+way of every signal."""
+
+
+class Package(msgspec.Struct, frozen=True, kw_only=True):
+    """A package of npm or of PyPI, with its version."""
+
+    package: str
+    args: tuple[str, ...] = ()
+
+
+class Distribution(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an agent is had from; further ways of the registry are left alone."""
+
+    npx: Package | None = None
+    uvx: Package | None = None
+
+
+class Login(msgspec.Struct, frozen=True, kw_only=True):
+    """How one sees whether somebody is logged in, and how one logs in.
+
+    Attributes:
+        variables: one of them is enough.
+        files: one of them is enough; `~` is the home folder.
+        how: what to run, and to do then.
+        is_optional: whether it works without, at least with some models.
+    """
+
+    variables: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    how: str = ""
+    is_optional: bool = False
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """How spaced runs an agent.
+
+    Attributes:
+        programs: what its program may be called; the first that is found is taken.
+        mode: what a profile sets, so that the agent asks before it does things.
+        environment: as in a profile.
+        options: of the runtime, as in a profile.
+        node, python: the oldest version of the interpreter that it runs on.
+        hints: what is worth knowing, a sentence each.
+    """
+
+    programs: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+    runtime: str = "acp"
+    mode: str = ""
+    environment: tuple[str, ...] = ()
+    options: dict[str, Any] = {}
+    login: Login = Login()
+    node: int | None = None
+    python: str | None = None
+    hints: tuple[str, ...] = ()
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent in a catalogue.
+
+    Attributes:
+        launch: under the key `spaced`.
+    """
+
+    id: str
+    name: str
+    version: str
+    description: str
+    distribution: Distribution
+    launch: Launch = msgspec.field(name="spaced")
+    website: str = ""
+    license: str = ""
+
+    @property
+    def profile_id(self) -> str:
+        """The id of the profile that is made for it."""
+        return f"prof_{self.id.replace('-', '_')}"
+
+    def profile(self, program: str) -> Profile:
+        """Return a profile for it.
+
+        Args:
+            program: the absolute path of its program.
+        """
+        launch = self.launch
+        options: Mapping[str, Any] = launch.options
+        return Profile(
+            name=self.id,
+            agent_name=self.id,
+            runtime=launch.runtime,
+            command=(program, *launch.arguments),
+            mode=launch.mode,
+            options=dict(options) or None,
+            environment=launch.environment,
+        )

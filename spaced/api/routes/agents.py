@@ -1,0 +1,58 @@
+"""Agents: which ones are known, and which of them this machine has."""
+
+import asyncio
+
+import msgspec
+
+from spaced.agents.finding import FoundAgent
+from spaced.api.routing import RouteTable
+from spaced.api.services import Services
+from spaced.wire import reports
+
+ROUTES = RouteTable("agents")
+
+
+@ROUTES.get("/v1/agents")
+async def list_agents(services: Services) -> reports.AgentList:
+    """List the agents that are known, and what the daemon's machine has of each."""
+    catalogue = await asyncio.to_thread(services.agents.catalogue)
+    found = await asyncio.to_thread(services.agents.look, catalogue.entries)
+    return reports.AgentList(
+        agents=tuple(map(agent_shape, found)), problems=tuple(catalogue.broken)
+    )
+
+
+@ROUTES.get("/v1/profiles/detected")
+async def list_detected_profiles(services: Services) -> reports.DetectedProfileList:
+    """List a profile for each agent that is installed, made or not."""
+    found = await asyncio.to_thread(services.agents.look)
+    return reports.DetectedProfileList(
+        profiles=tuple([await _detected(services, one) for one in found if one.program is not None])
+    )
+
+
+def agent_shape(found: FoundAgent) -> reports.Agent:
+    """Return an agent as clients see it."""
+    entry = found.entry
+    return reports.Agent(
+        id=entry.id,
+        name=entry.name,
+        description=entry.description,
+        website=entry.website,
+        latest=entry.version,
+        program=found.program,
+        installed=found.version,
+        login=found.login,
+        log_in=entry.launch.login.how,
+        hints=tuple(found.hints),
+    )
+
+
+async def _detected(services: Services, found: FoundAgent) -> reports.DetectedProfile:
+    profile_id = found.entry.profile_id
+    return reports.DetectedProfile(
+        agent_id=found.entry.id,
+        profile_id=profile_id,
+        exists=await services.engine.profiles.is_taken(profile_id),
+        definition=msgspec.to_builtins(found.entry.profile(found.program or "")),
+    )
