@@ -28,6 +28,7 @@ from spaced.testing.fake_clock import FakeClock
 from spaced.testing.samples import EVERYTHING, next_turn
 from spaced.testing.storage_harness import StorageHarness
 from spaced_acp.runtime import AcpRuntime
+from spaced_command.runtime import CommandRuntime
 from tests.integration.engine.wayward import WaywardRuntime
 
 PATIENCE: Final = 20
@@ -71,7 +72,7 @@ class House:
         """Put an engine together."""
         self.engine = Engine(
             self.storage,
-            {"scripted": self._make, "acp": AcpRuntime},
+            {"scripted": self._make, "acp": AcpRuntime, "command": CommandRuntime},
             clock=self.engine_clock or self.clock,
             state_folder=self.folder / "state",
             settings=self.settings,
