@@ -261,6 +261,10 @@ def _call(update: JsonObject) -> CallChanged | None:
     status = update.get("status")
     if isinstance(status, str):
         changes["status"] = _STATUSES.get(status, "running")
+    # Codex has no field for what a command prints while it runs, so it puts that beside the others.
+    printed = _object(_object(update, "_meta"), "terminal_output_delta").get("data")
+    if isinstance(printed, str):
+        changes["printed"] = printed
     for theirs, ours in _CALL_FIELDS.items():
         if update.get(theirs) is not None:
             changes[ours] = update[theirs]

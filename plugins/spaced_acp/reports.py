@@ -35,7 +35,8 @@ class CallChanged:
 
     Attributes:
         changes: what is known now: `name title kind status raw_input raw_output content
-            locations`; what is left out stays as it was.
+            locations`; what is left out stays as it was. `printed` is what was added to its
+            output since.
     """
 
     call_id: str

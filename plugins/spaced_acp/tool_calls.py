@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from spaced.plugin_api import ItemUpserted, JsonObject
+from spaced.plugin_api import ItemUpserted, JsonObject, TextAppended
 from spaced_acp.reports import CallChanged
 
 ENDED: Final = frozenset({"completed", "failed", "interrupted"})
 REJECTED: Final = "The call was rejected."
 
 _REMEMBERED: Final = 500
+_OUTPUTS: Final = ("formatted_output", "aggregated_output", "output", "stdout")
 _PLACES: Final = ("file_path", "filePath", "filepath", "path", "absolute_path", "url", "uri")
 
 
@@ -27,12 +28,14 @@ class _Call:
     Attributes:
         known: as the agent told it last, by the names of `CallChanged`.
         shown: what was reported of the call and of its result.
+        has_printed: whether its output came piece by piece.
     """
 
     known: dict[str, Any] = field(default_factory=dict)
     shown: dict[str, object] = field(default_factory=dict)
     shown_result: dict[str, object] = field(default_factory=dict)
     is_rejected: bool = False
+    has_printed: bool = False
 
     @property
     def status(self) -> str:
@@ -47,15 +50,18 @@ class ToolCalls:
 
     def change(
         self, change: CallChanged, *, turn_id: str | None, marks: JsonObject
-    ) -> list[ItemUpserted]:
+    ) -> list[ItemUpserted | TextAppended]:
         """Lay a change over what is known and return what is new.
 
         Args:
             marks: fields that every item of it gets.
         """
         call = self._calls.setdefault(change.call_id, _Call())
-        call.known = _laid_over(call.known, change.changes)
-        updates = self._updates(change.call_id, call, turn_id, marks)
+        changes = dict(change.changes)
+        printed = changes.pop("printed", "")
+        call.has_printed = call.has_printed or bool(printed)
+        call.known = _laid_over(call.known, changes)
+        updates = self._updates(change.call_id, call, turn_id, marks, printed=str(printed))
         self._forget_old()
         return updates
 
@@ -101,9 +107,9 @@ class ToolCalls:
         if call_id in self._calls:
             self._calls[call_id].is_rejected = True
 
-    def end_turn(self, turn_id: str) -> list[ItemUpserted]:
+    def end_turn(self, turn_id: str) -> list[ItemUpserted | TextAppended]:
         """Return how rejected calls ended that the agent has left as they were."""
-        updates: list[ItemUpserted] = []
+        updates: list[ItemUpserted | TextAppended] = []
         for call_id, call in self._calls.items():
             if call.is_rejected and call.status not in ENDED:
                 call.known |= {"status": "failed", "raw_output": REJECTED}
@@ -111,16 +117,34 @@ class ToolCalls:
         return updates
 
     def _updates(
-        self, call_id: str, call: _Call, turn_id: str | None, marks: JsonObject
-    ) -> list[ItemUpserted]:
-        updates = []
+        self,
+        call_id: str,
+        call: _Call,
+        turn_id: str | None,
+        marks: JsonObject,
+        *,
+        printed: str = "",
+    ) -> list[ItemUpserted | TextAppended]:
+        updates: list[ItemUpserted | TextAppended] = []
         item = _new_in(_call_item(call.known), call.shown)
         if item:
             item = {"type": "tool-call", "call_id": call_id, **item, **marks}
             updates.append(ItemUpserted(source=f"call:{call_id}", item=item, turn_id=turn_id))
-        result = _new_in(_result_item(call.known), call.shown_result)
+        base = {"type": "tool-result", "call_id": call_id, "name": call.shown["name"]}
+        if printed:
+            opening = {"call_id": call_id, "name": base["name"], "stream_status": "streaming"}
+            updates.append(
+                TextAppended(
+                    source=f"result:{call_id}",
+                    text=printed,
+                    item_type="tool-result",
+                    field="output",
+                    opens_with={**opening, **marks},
+                    turn_id=turn_id,
+                )
+            )
+        result = _new_in(_result_item(call), call.shown_result)
         if result:
-            base = {"type": "tool-result", "call_id": call_id, "name": call.shown["name"]}
             item = {**base, **result, **marks}
             updates.append(ItemUpserted(source=f"result:{call_id}", item=item, turn_id=turn_id))
         return updates
@@ -170,14 +194,11 @@ def _call_item(known: Mapping[str, Any]) -> dict[str, object]:
     return item
 
 
-def _result_item(known: Mapping[str, Any]) -> dict[str, object]:
-    status = known.get("status")
+def _result_item(call: _Call) -> dict[str, object]:
+    known, status = call.known, call.known.get("status")
     if status in ENDED:
-        return {
-            "output": _output(known),
-            "is_error": status != "completed",
-            "stream_status": "complete",
-        }
+        ending = {"is_error": status != "completed", "stream_status": "complete"}
+        return ending if call.has_printed else {"output": _output(known), **ending}
     if status == "running" and (output := _content_text(known.get("content"))):
         return {"output": output, "stream_status": "streaming"}
     return {}
@@ -188,7 +209,11 @@ def _output(known: Mapping[str, Any]) -> str:
     if isinstance(raw, str):
         return raw
     text = _content_text(known.get("content"))
-    return text if text or raw is None else _json(raw)
+    if text or raw is None:
+        return text
+    told = raw if isinstance(raw, dict) else {}
+    named = (told.get(name) for name in _OUTPUTS)
+    return next((one for one in named if isinstance(one, str) and one), None) or _json(raw)
 
 
 def _content_text(content: object) -> str:

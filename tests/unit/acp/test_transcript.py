@@ -46,8 +46,8 @@ class Hearing:
         items: dict[str, dict[str, Any]] = {}
         for update in self.updates:
             if isinstance(update, TextAppended):
-                fresh = {"type": update.item_type, "content": "", **(update.opens_with or {})}
-                items.setdefault(update.source, fresh)["content"] += update.text
+                fresh = {"type": update.item_type, update.field: "", **(update.opens_with or {})}
+                items.setdefault(update.source, fresh)[update.field] += update.text
             elif isinstance(update, ItemUpserted):
                 items.setdefault(update.source, {}).update(update.item)
         return items
@@ -201,6 +201,25 @@ def test_a_result_without_any_text_is_told_as_it_is(agent: Hearing) -> None:
     """Better than nothing."""
     agent.hear("tool_call_update", toolCallId="c1", status="completed", rawOutput={"ok": 1})
     assert result(agent)["output"] == '{"ok": 1}'
+
+
+def test_output_that_comes_piece_by_piece_is_put_together(agent: Hearing) -> None:
+    """Codex tells it beside the fields of the protocol, and nothing of it at the end."""
+    agent.hear("tool_call", toolCallId="c1", title="ls", kind="execute", status="in_progress")
+    for text in ("a\n", "b\n"):
+        agent.hear(
+            "tool_call_update", toolCallId="c1", _meta={"terminal_output_delta": {"data": text}}
+        )
+    agent.hear("tool_call_update", toolCallId="c1", status="completed", _meta={"terminal_exit": {}})
+    assert (result(agent)["output"], result(agent)["stream_status"]) == ("a\nb\n", "complete")
+    assert result(agent)["is_error"] is False
+
+
+def test_a_result_among_other_facts_is_found(agent: Hearing) -> None:
+    """Another Codex tells the whole story of the process."""
+    told = {"stdout": "a\n", "exit_code": 0, "formatted_output": "a\n", "duration": {"secs": 0}}
+    agent.hear("tool_call_update", toolCallId="c1", status="completed", rawOutput=told)
+    assert result(agent)["output"] == "a\n"
 
 
 def test_changes_to_files_are_shown_with_their_call(agent: Hearing) -> None:
