@@ -18,6 +18,7 @@ from spaced.runtime.protocol import AgentConnection, RuntimeServices, SessionSpe
 from spaced.runtime.updates import TextAppended, Update
 from spaced.storage.protocol import Storage
 from spaced.testing.fake_clock import FakeClock
+from spaced_acp.runtime import AcpRuntime
 from spaced_scripted.runtime import ScriptedRuntime
 from tests.benchmarks.chats import PROMPT_TEXT, open_storage
 from tests.benchmarks.measure import nothing
@@ -127,7 +128,8 @@ class Host:
             {
                 "scripted": lambda config, lent: PacedRuntime(
                     config, lent, before_text, can_reattach=can_reattach
-                )
+                ),
+                "acp": AcpRuntime,
             },
             clock=clock,
             state_folder=folder.with_name(f"{folder.name}-state"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from spaced_sqlite.engine import engine
 from tests.benchmarks.measure import Line
 
-LATER = ("migration; sync; interrupt of an agent that ignores it; memory after streaming 1 GB",)
+LATER = ("migration; sync; memory after streaming 1 GB",)
 
 
 def document(lines: Sequence[Line], *, seconds: float, is_quick: bool) -> dict[str, object]:

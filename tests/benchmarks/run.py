@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Final, TypeAlias
 
 from tests.benchmarks import (
+    agent_turns,
     appending,
     disk,
     idling,
@@ -45,6 +46,8 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "flood": idling.flooded,
     "parked": idling.parked,
     "interrupt": interrupting.interrupt,
+    "agent-turn": agent_turns.text_turn,
+    "agent-kill": agent_turns.killing,
     "start-after-kill": starting.start_after_kill,
     "start-in-mid-turn": starting.start_in_mid_turn,
     "doctor": upkeep.doctor,

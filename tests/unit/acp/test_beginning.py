@@ -346,3 +346,10 @@ async def test_a_closed_runtime_opens_nothing(stage: Stage) -> None:
     await runtime.close()
     with pytest.raises(RuntimeProblem):
         await runtime.open(stage.session(), None, stage.sink)
+
+
+async def test_a_login_that_never_ends_is_given_up(stage: Stage) -> None:
+    """Some wait for a browser that nobody sees."""
+    puppet = Puppet(authenticate=late(stage, 121))
+    with pytest.raises(AgentSilent, match="'authenticate' within 120 seconds"):
+        await stage.open(puppet, options={"auth_method": "key"})
