@@ -7,15 +7,16 @@ its agent does; see `tests.contract.opencode_runs`. Run as a module it stands fo
 """
 
 import asyncio
+import base64
 import json
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from aiohttp import BasicAuth, web
+from aiohttp import web
 
 from tests.contract.opencode_runs import BEHAVIOURS, Asked, Run
 
@@ -79,7 +80,7 @@ class FakeOpenCode:
         """Where it listens, or did."""
         return f"http://127.0.0.1:{self.port}"
 
-    async def __aenter__(self) -> "FakeOpenCode":
+    async def __aenter__(self) -> Self:
         await self.start()
         return self
 
@@ -197,8 +198,8 @@ class FakeOpenCode:
             web.post(f"{one}/prompt_async", self._with_session(self._prompt)),
             web.post(f"{one}/abort", self._with_session(self._abort)),
             web.post(f"{one}/summarize", self._with_session(self._summarize)),
-            web.get("/permission", self._permissions),
-            web.get("/question", self._questions),
+            web.get("/permission", self._waiting),
+            web.get("/question", self._waiting),
             web.post("/permission/{ask}/reply", self._reply),
             web.post("/question/{ask}/reply", self._reply),
         ]
@@ -207,8 +208,9 @@ class FakeOpenCode:
     async def _guard(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        wanted = None if self.password is None else BasicAuth("opencode", self.password).encode()
-        if wanted is not None and request.headers.get("Authorization") != wanted:
+        secret = base64.b64encode(f"opencode:{self.password}".encode()).decode()
+        told = request.headers.get("Authorization")
+        if self.password is not None and told != f"Basic {secret}":
             return web.Response(status=401)
         body = await request.json() if request.can_read_body else None
         self.requests.append((request.method, request.path, body))
@@ -351,11 +353,9 @@ class FakeOpenCode:
         self.emit(session, "session.compacted", {"sessionID": session.id})
         return web.json_response(True)
 
-    async def _permissions(self, _: web.Request) -> web.Response:
-        return web.json_response(list(self.permissions.values()))
-
-    async def _questions(self, _: web.Request) -> web.Response:
-        return web.json_response(list(self.questions.values()))
+    async def _waiting(self, request: web.Request) -> web.Response:
+        found = self.permissions if request.path == "/permission" else self.questions
+        return web.json_response(list(found.values()))
 
     async def _reply(self, request: web.Request) -> web.Response:
         ask_id, body = request.match_info["ask"], await request.json()

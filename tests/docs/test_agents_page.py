@@ -11,8 +11,12 @@ import pytest
 
 from spaced.agents.catalogue import read_catalogue
 from spaced.agents.entries import Entry
+from spaced.domain.profile import Profile
+from spaced.domain.profile_checks import check_profile
+from spaced.wire.requests import ProfileDefinition
 from spaced_acp.options import AcpOptions, read_options
 from spaced_command.options import PRESETS, CommandOptions
+from spaced_opencode.options import read_options as read_server_options
 from tests.docs.command_lines import check_command
 
 PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
@@ -58,9 +62,17 @@ def test_every_known_agent_has_its_section() -> None:
 
 def test_the_example_of_an_own_agent_is_one() -> None:
     """It is read as the daemon reads it."""
-    (example,) = blocks("json")
-    entry = msgspec.convert(json.loads(example), Entry)
+    example = json.loads(blocks("json")[-1])
+    entry = msgspec.convert(example, Entry)
     assert entry.profile("/x").command == ("/x", "--acp")
+
+
+def test_the_example_of_a_profile_is_one() -> None:
+    """It is taken as it is, and its options are those of the runtime."""
+    example = msgspec.convert(json.loads(blocks("json")[0]), ProfileDefinition)
+    profile = Profile(**msgspec.structs.asdict(example))
+    check_profile(profile)
+    assert read_server_options(profile).url == "http://127.0.0.1:4096"
 
 
 @pytest.mark.parametrize(

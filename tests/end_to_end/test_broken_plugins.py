@@ -16,7 +16,7 @@ from tests.end_to_end import plugin_packages
 from tests.end_to_end.wheels import build_wheel, install, make_environment, run
 
 TIME_LIMIT = 3.0
-OURS = ("acp", "command", "scripted")
+OURS = ("acp", "command", "opencode", "scripted")
 """The runtimes that come with spaced."""
 
 REPORT = Path(__file__).with_name("host_report.py")
