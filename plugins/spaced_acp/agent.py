@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from spaced.plugin_api import (
+    ConfigureOutcome,
     ContinuityChanged,
     ConversationLost,
     ConversationReplayed,
@@ -22,7 +23,7 @@ from spaced.plugin_api import (
 )
 from spaced_acp import codec_v1 as v1
 from spaced_acp.calls import Caller, ended_how
-from spaced_acp.choosing import Chooser
+from spaced_acp.choosing import Chooser, Wishes
 from spaced_acp.codec_v1 import AgentFacts
 from spaced_acp.conversation import (
     Conversation,
@@ -49,6 +50,7 @@ class Agent:
         tasks: everything that runs for it.
         reporter: where everything goes that is to be recorded.
         needs_conversation: whether the next turn begins a new conversation.
+        wishes: what is chosen in each conversation that is begun or gone on with.
     """
 
     link: AgentLink
@@ -72,6 +74,8 @@ class Agent:
         self.name = called(session.profile)
         self.speech = Speech(session.execution_id, reporter, services.clock)
         self.needs_conversation = False
+        profile = session.profile
+        self.wishes = Wishes(mode=profile.mode, model=profile.model, options=options.agent)
         self._options = options
         self._services = services
         self._ending: tuple[str, Problem] | None = None
@@ -134,6 +138,16 @@ class Agent:
         self.needs_conversation = False
         # Not awaited: whoever takes the reports may be the one who waits for the turn to begin.
         self.tasks.start(self._tell(conversation, outcomes), name="acp conversation")
+
+    async def choose(self, name: str, value: object) -> ConfigureOutcome:
+        """Change the mode, the model or an option, also for conversations that are begun later."""
+        try:
+            outcome = await self.chooser.choose(name, value)
+        except RuntimeProblem:
+            return "failed"
+        if outcome == "applied" and isinstance(value, str | bool):
+            self.wishes = self.wishes.with_choice(name, value)
+        return outcome
 
     async def end_turn(self, turn: RunningTurn, answer: Answer) -> None:
         """Take the answer that ends a turn."""
@@ -211,7 +225,7 @@ class Agent:
         self.conversation = conversation
         self.speech.conversation_id = conversation.id
         self.chooser = Chooser(self._conversations.caller, conversation)
-        return await self.chooser.apply_profile(self.session.profile, self._options.agent)
+        return await self.chooser.apply(self.wishes)
 
     async def _tell(self, conversation: Conversation, outcomes: Mapping[str, str]) -> None:
         if conversation.lost is not None:

@@ -5,9 +5,10 @@ nobody. So what was chosen is told each time, and what it answers is believed mo
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from spaced.plugin_api import ConfigureOutcome, Profile
+from spaced.plugin_api import ConfigureOutcome
 from spaced_acp import codec_v1 as v1
 from spaced_acp.calls import Caller, CallRefused
 from spaced_acp.conversation import Conversation
@@ -15,6 +16,23 @@ from spaced_acp.problems import AgentSilent, SettingUnavailable
 from spaced_acp.settings import AgentSettings, Choice
 
 _SECONDS: Final = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What a profile, or a person since, wants: empty texts leave the choice to the agent."""
+
+    mode: str = ""
+    model: str = ""
+    options: Mapping[str, str | bool] = field(default_factory=dict)
+
+    def with_choice(self, name: str, value: str | bool) -> "Wishes":
+        """Return these wishes with another one."""
+        if name == "mode":
+            return replace(self, mode=str(value))
+        if name == "model":
+            return replace(self, model=str(value))
+        return replace(self, options={**self.options, name: value})
 
 
 class Chooser:
@@ -29,19 +47,17 @@ class Chooser:
         self._caller = caller
         self._id = conversation.id
 
-    async def apply_profile(
-        self, profile: Profile, options: Mapping[str, str | bool]
-    ) -> Mapping[str, ConfigureOutcome]:
-        """Set what a profile says and return what came of its options.
+    async def apply(self, wishes: Wishes) -> Mapping[str, ConfigureOutcome]:
+        """Set what is wanted and return what came of the options.
 
         Raises:
             SettingUnavailable: the mode or the model could not be set: a session must not go on
                 with more rights, or at another price, than somebody chose.
         """
-        for name, wanted in (("mode", profile.mode), ("model", profile.model)):
+        for name, wanted in (("mode", wishes.mode), ("model", wishes.model)):
             if wanted and await self.choose(name, wanted) != "applied":
                 raise SettingUnavailable(self._unavailable(name, wanted))
-        return {name: await self.choose(name, value) for name, value in options.items()}
+        return {name: await self.choose(name, value) for name, value in wishes.options.items()}
 
     async def choose(self, name: str, wanted: object) -> ConfigureOutcome:
         """Set one thing and return what came of it."""

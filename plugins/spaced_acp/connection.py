@@ -47,6 +47,7 @@ class AcpConnection:
             if agent.needs_conversation:
                 await agent.begin_anew()
             blocks = await agent.blocks.of(turn)
+            running.require_wanted()
             agent.speech.replay.is_open = False
             params = {"sessionId": agent.conversation.id, "prompt": blocks}
             running.message_id = await agent.link.request(
@@ -89,9 +90,9 @@ class AcpConnection:
         outcomes: dict[str, ConfigureOutcome] = {}
         for name, value in changes.items():
             if name == "options" and isinstance(value, dict):
-                outcomes |= {key: await self._choose(key, value[key]) for key in value}
+                outcomes |= {key: await self._agent.choose(key, value[key]) for key in value}
             elif name in ("mode", "model"):
-                outcomes[name] = await self._choose(name, value)
+                outcomes[name] = await self._agent.choose(name, value)
             else:
                 outcomes[name] = "unsupported"
         return outcomes
@@ -108,12 +109,6 @@ class AcpConnection:
         """End the agent's process and everything that it has started."""
         await self._agent.close(grace_ms)
         self._on_closed(self)
-
-    async def _choose(self, name: str, value: object) -> ConfigureOutcome:
-        try:
-            return await self._agent.chooser.choose(name, value)
-        except RuntimeProblem:
-            return "failed"
 
     async def _insist(self, turn: RunningTurn) -> None:
         agent = self._agent

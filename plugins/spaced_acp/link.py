@@ -7,7 +7,7 @@ dealt with. So nothing overtakes anything, and an agent that floods waits for wh
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final, Protocol, TypeAlias
 
@@ -25,6 +25,7 @@ from spaced.plugin_api import (
 )
 from spaced_acp.messages import (
     Answer,
+    ErrorAnswer,
     Message,
     MessageId,
     Notification,
@@ -211,11 +212,20 @@ class AgentLink:
             case Answer(id=message_id):
                 on_answer = self._pending.pop(message_id, None)
                 if on_answer is not None:
-                    await on_answer(message)
+                    await on_answer(self._without_secrets(message))
             case Notification():
                 await listener.notified(message)
             case Request():
                 await listener.asked(message, self)
+
+    def _without_secrets(self, answer: Answer) -> Answer:
+        """Hide what a fault tells of keys: it goes into the log, and to every client."""
+        if answer.error is None:
+            return answer
+        hidden = ErrorAnswer(
+            code=answer.error.code, message=self._services.redact(answer.error.text)
+        )
+        return replace(answer, error=hidden)
 
     def _is_hopeless(self, line: bytes) -> bool:
         """Count a line that is no message; true if there were too many of them in a row."""

@@ -1,18 +1,14 @@
 """Everything that an agent says by itself: shown, asked, compared or kept, in the order it came."""
 
-from typing import Final
-
-from spaced.plugin_api import AskWithdrawn, Clock, JsonObject, Reporter, UnknownReport
+from spaced.plugin_api import AskWithdrawn, Clock, JsonObject, Reporter
 from spaced_acp import codec_v1 as v1
 from spaced_acp.link import AgentLink
 from spaced_acp.messages import METHOD_NOT_FOUND, Request
 from spaced_acp.permissions import Permissions, is_answerable
 from spaced_acp.replay import Replay
-from spaced_acp.reports import Report, Said
+from spaced_acp.reports import Report, Said, Unknown
 from spaced_acp.transcript import Transcript
 from spaced_acp.turns import Turns
-
-_OURS: Final = frozenset({v1.PERMISSION})
 
 
 class Speech:
@@ -66,10 +62,9 @@ class Speech:
     async def refuse(self, request: Request, link: AgentLink) -> None:
         """Answer what we do not offer: an agent may wait for an answer for ever."""
         link.refuse(request.id, METHOD_NOT_FOUND, f"spaced does not offer {request.method!r}")
-        payload = {"method": request.method}
-        turn_id = self.turns.current_id
-        report = UnknownReport(kind="acp:refused-request", payload=payload, turn_id=turn_id)
-        await self._reporter.report(report)
+        await self._show(
+            Unknown(kind="acp:refused-request", payload={"method": request.method}), None
+        )
 
     async def withdraw(self, link: AgentLink | None) -> None:
         """Settle every permission that is open.

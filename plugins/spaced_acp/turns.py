@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 from typing import Final
 
-from spaced.plugin_api import Clock, FinishedOutcome, Problem, Timestamp, TurnFinished
+from spaced.plugin_api import (
+    Clock,
+    FinishedOutcome,
+    Problem,
+    RuntimeProblem,
+    Timestamp,
+    TurnFinished,
+)
 from spaced_acp.messages import AUTH_REQUIRED, REQUEST_CANCELLED, ErrorAnswer, MessageId
 from spaced_acp.problems import LoginNeeded
 from spaced_acp.reports import TurnResult
@@ -34,6 +41,15 @@ class RunningTurn:
     message_id: MessageId | None = None
     is_interrupted: bool = False
     has_spoken: bool = False
+
+    def require_wanted(self) -> None:
+        """Refuse to hand over what was interrupted on its way: the cancel would be there before.
+
+        Raises:
+            RuntimeProblem: somebody interrupted it.
+        """
+        if self.is_interrupted:
+            raise RuntimeProblem("the turn was interrupted before it was handed over")
 
 
 class Turns:

@@ -195,6 +195,7 @@ class Stage:
         self.clock = FakeClock()
         self.sink = RecordingSink()
         self.blobs: dict[str, bytes] = {}
+        self.read_blob = self._read_blob
         self._folder = folder
         self._puppet = Puppet()
         self._number = 0
@@ -237,7 +238,7 @@ class Stage:
             state_folder=self._folder / "state",
             spawn=self._spawn,
             redact=lambda text: text.replace("hunter2", "***"),
-            read_blob=self._read_blob,
+            read_blob=self._read_whatever,
         )
 
     def play(self, puppet: Puppet) -> AcpRuntime:
@@ -259,6 +260,9 @@ class Stage:
 
     async def _spawn(self, request: ChildRequest) -> Child:
         return self._puppet
+
+    async def _read_whatever(self, blob_id: str) -> bytes:
+        return await self.read_blob(blob_id)
 
     async def _read_blob(self, blob_id: str) -> bytes:
         if blob_id not in self.blobs:

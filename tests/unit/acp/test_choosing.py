@@ -14,6 +14,7 @@ from tests.unit.acp.puppet import (
     Params,
     Puppet,
     Stage,
+    turn_of,
 )
 
 KNOWN = {"runtime": "acp", "id": "conv-7"}
@@ -114,3 +115,16 @@ async def test_an_option_that_cannot_be_set_is_told(stage: Stage) -> None:
     await stage.open(Puppet(), options={"colour": "red"})
     (told,) = stage.sink.of(UnknownReport)
     assert (told.kind, told.payload) == ("options-not-applied", {"colour": "unsupported"})
+
+
+async def test_what_a_person_chose_holds_for_later_conversations(stage: Stage) -> None:
+    """A reset begins a new one, and must not fall back to what the profile says."""
+    puppet = Puppet(
+        session__new=lambda p, params: modes("auto"), session__set_config_option=choosing
+    )
+    connection = await stage.open(puppet, profile={"mode": "ask"})
+    assert await connection.configure({"mode": "auto"}) == {"mode": "applied"}
+    await connection.forget()
+    await connection.start_turn(turn_of("go"))
+    told = [m["params"] for m in puppet.heard if m.get("method") == "session/set_config_option"]
+    assert [one["value"] for one in told] == ["ask", "auto", "auto"]  # type: ignore[index]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from spaced.errors import RuntimeProblem
-from spaced.runtime.protocol import PermissionAnswer
+from spaced.runtime.protocol import PermissionAnswer, Prompt, Turn
 from spaced.runtime.updates import (
     AskWithdrawn,
     ContinuityChanged,
@@ -71,6 +71,7 @@ async def test_an_error_fails_the_turn_with_a_reason(
     assert ending.problem is not None
     assert (ending.outcome, ending.problem.code) == ("failed", code)
     assert refusal[1][:5] in ending.problem.message
+    assert "hunter2" not in ending.problem.message
 
 
 async def test_everything_that_is_said_comes_before_the_end(stage: Stage) -> None:
@@ -175,6 +176,37 @@ async def test_an_interrupt_of_nothing_does_nothing(stage: Stage) -> None:
     puppet, connection = await hanging(stage)
     await connection.interrupt("turn_0")
     assert "session/cancel" not in puppet.methods()
+
+
+async def test_a_turn_that_is_interrupted_on_its_way_is_not_handed_over(stage: Stage) -> None:
+    """The cancel would be there before the prompt, and stop nothing."""
+    puppet = Puppet()
+    connection = await stage.open(puppet)
+
+    async def read_slowly(blob_id: str) -> bytes:
+        await connection.interrupt("turn_1")
+        return b"x"
+
+    part = {"type": "file", "name": "a", "mime": "text/plain", "blob": "blob_1"}
+    stage.blobs["blob_1"] = b"x"
+    stage.read_blob = read_slowly
+    with pytest.raises(RuntimeProblem, match="interrupted"):
+        await connection.start_turn(Turn(id="turn_1", prompts=(Prompt(id="p", parts=(part,)),)))
+    assert "session/prompt" not in puppet.methods()
+    await connection.start_turn(turn_of("go", turn_id="turn_2"))
+    assert isinstance(await stage.sink.end_of("turn_2"), TurnFinished)
+
+
+async def test_a_flood_of_requests_is_answered_and_counted(stage: Stage) -> None:
+    """Each gets its answer; the transcript gets a hundred and the number of the others."""
+    puppet, _ = await hanging(stage)
+    for number in range(150):
+        puppet.ask(number, "vendor/ping")
+    finish(puppet)
+    await stage.sink.end_of("turn_1")
+    await stage.settle()
+    assert len(puppet.answers()) == 150
+    assert len(stage.sink.of(UnknownReport)) == 101
 
 
 async def test_a_second_turn_waits_for_the_first(stage: Stage) -> None:
