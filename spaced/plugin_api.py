@@ -46,6 +46,7 @@ from spaced.log.table import (
     Table,
 )
 from spaced.runtime.child import LINE_LIMIT, Child, ChildRequest, Exit, Spawn
+from spaced.runtime.private_folder import PrivateFolder
 from spaced.runtime.protocol import (
     AgentConnection,
     AgentRuntime,
@@ -172,6 +173,7 @@ __all__ = [
     "OnCommitted",
     "PermissionAnswer",
     "PermissionWanted",
+    "PrivateFolder",
     "ProbeReport",
     "Problem",
     "Profile",

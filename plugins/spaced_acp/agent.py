@@ -1,7 +1,6 @@
 """A running agent: its process, its conversation, and the ends of its turns."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from spaced.plugin_api import (
@@ -11,6 +10,7 @@ from spaced.plugin_api import (
     ConversationReplayed,
     ExecutionFinished,
     JsonObject,
+    PrivateFolder,
     Problem,
     PromptNotTaken,
     Reporter,
@@ -100,8 +100,9 @@ class Agent:
             session=self.session,
             directory=directory,
         )
-        folder = Path(self._services.state_folder) / "attachments" / self.session.session_id
-        self.blocks = PromptBlocks(self.facts, directory, folder, self._services.read_blob)
+        folder = self._services.state_folder / "attachments" / self.session.session_id
+        attachments = PrivateFolder(folder)
+        self.blocks = PromptBlocks(self.facts, directory, attachments, self._services.read_blob)
         conversation = await self._find(continuity)
         # Told before anything is handed over: the daemon adds the transcript to the next turn if
         # the conversation is a new one.

@@ -1,6 +1,6 @@
 """What can go wrong with an agent, each with a code, and what a person can do about it."""
 
-from spaced.plugin_api import Problem, RuntimeProblem
+from spaced.plugin_api import RuntimeProblem
 
 
 class AgentNotStarted(RuntimeProblem):
@@ -51,8 +51,3 @@ class DirectoryGone(RuntimeProblem):
 
     code = "directory-gone"
     remedy = "Create the folder again, or begin a new session in another one."
-
-
-def problem_of(error: RuntimeProblem) -> Problem:
-    """Return an error as a fact."""
-    return Problem(code=error.code, message=error.message, remedy=error.remedy)

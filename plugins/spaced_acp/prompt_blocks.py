@@ -3,21 +3,16 @@
 Texts go over as they are, each as a block of its own: what the agent got is what the log says.
 """
 
-import asyncio
 import base64
 import os
-import re
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from spaced.plugin_api import JsonObject, RuntimeProblem, Turn, UnknownBlob
+from spaced.plugin_api import JsonObject, PrivateFolder, RuntimeProblem, Turn, UnknownBlob
 from spaced_acp.codec_v1 import AgentFacts
 
 _TEXTS: Final = ("application/json", "application/xml", "application/yaml", "application/toml")
-_UNSAFE: Final = re.compile(r"[^\w.-]+")
-_LONGEST_NAME: Final = 100
 
 
 class PromptBlocks:
@@ -27,7 +22,7 @@ class PromptBlocks:
         self,
         facts: AgentFacts,
         directory: str,
-        folder: Path,
+        folder: PrivateFolder,
         read_blob: Callable[[str], Awaitable[bytes]],
     ) -> None:
         """Know the agent.
@@ -85,21 +80,8 @@ class PromptBlocks:
             return {"type": "audio", "mimeType": mime, "data": _base64(content)}
         if self._facts.takes_resources:
             return {"type": "resource", "resource": _resource(part, blob_id, mime, content)}
-        path = await asyncio.to_thread(self._lay_down, part, blob_id, content)
+        path = await self._folder.put(f"{blob_id[-16:]}-{part.get('name')}", content)
         return self._link(part, str(path))
-
-    def _lay_down(self, part: JsonObject, blob_id: str, content: bytes) -> Path:
-        name = _UNSAFE.sub("_", Path(str(part.get("name"))).name)[-_LONGEST_NAME:] or "file"
-        folder = self._folder / blob_id[-16:]
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = folder / name
-        with open(path, "wb", opener=_private) as file:
-            file.write(content)
-        return path
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _resource(part: Mapping[str, Any], blob_id: str, mime: str, content: bytes) -> JsonObject:

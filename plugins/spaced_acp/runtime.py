@@ -11,6 +11,7 @@ from spaced.plugin_api import (
     ChildRequest,
     JsonObject,
     ProbeReport,
+    Problem,
     Profile,
     Reporter,
     RuntimeProblem,
@@ -23,7 +24,6 @@ from spaced_acp.agent import Agent
 from spaced_acp.connection import AcpConnection
 from spaced_acp.options import read_options
 from spaced_acp.probing import probe_agent
-from spaced_acp.problems import problem_of
 from spaced_acp.starting import command_of
 
 
@@ -51,7 +51,7 @@ class AcpRuntime:
             )
             return ProbeReport(details=await probe_agent(request, profile, options, self._services))
         except RuntimeProblem as error:
-            return ProbeReport(problem=problem_of(error))
+            return ProbeReport(problem=Problem.of(error))
 
     async def open(
         self, session: SessionSpec, continuity: JsonObject | None, sink: Sink

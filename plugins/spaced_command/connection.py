@@ -1,9 +1,7 @@
 """A session whose agent is a command: nothing runs between two turns."""
 
-import asyncio
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from spaced.plugin_api import (
@@ -189,7 +187,7 @@ class CommandConnection:
     async def _run(self, turn: RunningTurn) -> None:
         ending = await turn.run()
         self._turn, self._is_busy = None, False
-        await asyncio.to_thread(self._remove_file, turn.id)
+        await self._texts.remove_file(turn.id)
         if self._is_unknown(turn, ending):
             self._conversation = None
             words = "The command does not know the conversation any more."
@@ -207,10 +205,6 @@ class CommandConnection:
         if self._conversation is None or turn.has_spoken or ending.outcome != "failed":
             return False
         return _UNKNOWN.search(turn.child.error_output()) is not None
-
-    def _remove_file(self, turn_id: str) -> None:
-        folder = Path(self._services.state_folder) / self._session.session_id
-        (folder / f"{turn_id}.txt").unlink(missing_ok=True)
 
     def _choose(self, name: str, value: object) -> ConfigureOutcome:
         if not isinstance(value, str):

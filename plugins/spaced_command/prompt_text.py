@@ -1,18 +1,19 @@
 """What a command is given: one text of all that a turn has, and files beside it."""
 
-import asyncio
-import os
-import re
 from pathlib import Path
 from typing import Final
 
-from spaced.plugin_api import JsonObject, RuntimeProblem, RuntimeServices, Turn, UnknownBlob
+from spaced.plugin_api import (
+    JsonObject,
+    PrivateFolder,
+    RuntimeProblem,
+    RuntimeServices,
+    Turn,
+    UnknownBlob,
+)
 
 LONGEST_ARGUMENT: Final = 120_000
 """Bytes; the system takes 128 KiB as one argument at most."""
-
-_UNSAFE: Final = re.compile(r"[^\w.-]+")
-_LONGEST_NAME: Final = 100
 
 
 class PromptTexts:
@@ -20,7 +21,7 @@ class PromptTexts:
 
     def __init__(self, services: RuntimeServices, session_id: str) -> None:
         self._read_blob = services.read_blob
-        self._folder = services.state_folder / session_id
+        self._folder = PrivateFolder(services.state_folder / session_id)
 
     async def of(self, turn: Turn) -> str:
         """Return a turn as one text: what was said before, instructions, prompts.
@@ -34,8 +35,12 @@ class PromptTexts:
         return "\n\n".join(texts)
 
     async def as_file(self, turn_id: str, text: str) -> Path:
-        """Write a text into a file that is ours alone, and return it."""
-        return await asyncio.to_thread(self._write, f"{turn_id}.txt", text.encode())
+        """Write a turn's text into a file, and return that."""
+        return await self._folder.put(f"{turn_id}.txt", text.encode("utf-8", "replace"))
+
+    async def remove_file(self, turn_id: str) -> None:
+        """Remove a turn's file, if it has one."""
+        await self._folder.remove(f"{turn_id}.txt")
 
     async def _part(self, part: JsonObject) -> str:
         match part.get("type"):
@@ -54,16 +59,4 @@ class PromptTexts:
             content = await self._read_blob(blob_id)
         except UnknownBlob as error:
             raise RuntimeProblem(error.message, remedy=error.remedy) from error
-        name = _UNSAFE.sub("_", Path(str(part.get("name"))).name)[-_LONGEST_NAME:]
-        return str(await asyncio.to_thread(self._write, f"{blob_id[-16:]}-{name}", content))
-
-    def _write(self, name: str, content: bytes) -> Path:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self._folder / name
-        with open(path, "wb", opener=_private) as file:
-            file.write(content)
-        return path
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+        return str(await self._folder.put(f"{blob_id[-16:]}-{part.get('name')}", content))

@@ -51,8 +51,7 @@ class CommandRuntime:
             if options.preset is not None:
                 details["version"] = await self._version(profile, environment)
         except RuntimeProblem as error:
-            problem = Problem(code=error.code, message=error.message, remedy=error.remedy)
-            return ProbeReport(problem=problem)
+            return ProbeReport(problem=Problem.of(error))
         return ProbeReport(details=details)
 
     async def open(

@@ -1,6 +1,6 @@
 """What can go wrong with an OpenCode server, each with a code and what to do about it."""
 
-from spaced.plugin_api import Problem, RuntimeProblem
+from spaced.plugin_api import RuntimeProblem
 
 
 class ServerUnreachable(RuntimeProblem):
@@ -66,8 +66,3 @@ class BadOptions(RuntimeProblem):
 
     code = "bad-options"
     remedy = "Correct them with `spaced profiles edit`; docs/agents.md lists them."
-
-
-def problem_of(error: RuntimeProblem) -> Problem:
-    """Return an error as a fact."""
-    return Problem(code=error.code, message=error.message, remedy=error.remedy)

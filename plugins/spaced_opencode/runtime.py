@@ -7,6 +7,7 @@ from spaced.plugin_api import (
     Capabilities,
     JsonObject,
     ProbeReport,
+    Problem,
     Profile,
     Reporter,
     RuntimeProblem,
@@ -18,7 +19,6 @@ from spaced.plugin_api import (
 from spaced_opencode.agent import Agent
 from spaced_opencode.connection import OpenCodeConnection
 from spaced_opencode.probing import probe_server
-from spaced_opencode.problems import problem_of
 
 
 class OpenCodeRuntime:
@@ -39,7 +39,7 @@ class OpenCodeRuntime:
         try:
             return ProbeReport(details=await probe_server(profile, environment, self._services))
         except RuntimeProblem as error:
-            return ProbeReport(problem=problem_of(error))
+            return ProbeReport(problem=Problem.of(error))
 
     async def open(
         self, session: SessionSpec, continuity: JsonObject | None, sink: Sink

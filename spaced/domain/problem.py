@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from spaced.errors import SpacedError
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
@@ -16,3 +18,8 @@ class Problem:
     code: str
     message: str
     remedy: str = ""
+
+    @classmethod
+    def of(cls, error: SpacedError) -> "Problem":
+        """Return an error as a fact."""
+        return cls(code=error.code, message=error.message, remedy=error.remedy)

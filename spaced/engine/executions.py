@@ -110,7 +110,7 @@ class Executions:
         except BaseException as error:
             # Also when the caller gave up: what the runtime began must not stay.
             reason = "open-failed" if isinstance(error, Exception) else "interrupted"
-            problem = problem_of(error) if isinstance(error, SpacedError) else None
+            problem = Problem.of(error) if isinstance(error, SpacedError) else None
             await self._parts.tasks.finish(
                 self.end(live, reason=reason, problem=problem), name=f"end of {live.id}"
             )
@@ -357,8 +357,3 @@ class Executions:
 
 def _log_trouble(error: SpacedError) -> None:
     log.error("a report outside of any turn is not recorded: %s", error)
-
-
-def problem_of(error: SpacedError) -> Problem:
-    """Return an error as a fact."""
-    return Problem(code=error.code, message=error.message, remedy=error.remedy)

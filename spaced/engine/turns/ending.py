@@ -16,7 +16,7 @@ from spaced.domain.json_values import JsonObject
 from spaced.domain.problem import Problem
 from spaced.domain.session import Session
 from spaced.domain.turn_decisions import end_turn, ending_item, return_prompts
-from spaced.engine.executions import Executions, LiveExecution, problem_of
+from spaced.engine.executions import Executions, LiveExecution
 from spaced.engine.held_run import HeldRun, about
 from spaced.engine.parts import EngineParts
 from spaced.engine.recording.changes import Changes
@@ -88,7 +88,7 @@ class TurnEnder:
             live.sink.forget_backlog()
         outcome: TurnOutcome = "not-dispatched" if ending.outcome == "not-dispatched" else "failed"
         bare = Ending(
-            outcome=outcome, problem=problem_of(error), execution_reason=ending.execution_reason
+            outcome=outcome, problem=Problem.of(error), execution_reason=ending.execution_reason
         )
         await until_written(self._parts, lambda: self._write(turn_id, live, bare, Changes()))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from spaced.domain.problem import Problem
-from spaced.engine.executions import Executions, LiveExecution, problem_of
+from spaced.engine.executions import Executions, LiveExecution
 from spaced.engine.live_status import BUSY, STARTING, LiveStatus
 from spaced.engine.parts import EngineParts
 from spaced.engine.recording.signals import Signal
@@ -279,7 +279,7 @@ class TurnRun:
         await self._end(
             Ending(
                 outcome="failed" if self._retries.has_begun else "not-dispatched",
-                problem=problem_of(error),
+                problem=Problem.of(error),
             )
         )
 
@@ -333,7 +333,7 @@ class TurnRun:
         await self._end(
             Ending(
                 outcome=self._unfinished_outcome,
-                problem=problem_of(error),
+                problem=Problem.of(error),
                 execution_reason="unwritable",
             )
         )
