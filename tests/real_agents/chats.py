@@ -99,11 +99,14 @@ class Chat:
                 if await is_so():
                     return
 
-    async def until_said(self, text: str) -> None:
-        """Wait until the agent has said something that is in the log."""
+    async def until_saying(self, text: str) -> None:
+        """Wait until the agent has begun to say something.
+
+        How much of it is in the log by then is the agent's business, which cuts it into pieces.
+        """
 
         async def is_there() -> bool:
-            return text in "".join(await self.texts("assistant"))
+            return any(said and text.startswith(said) for said in await self.texts("assistant"))
 
         await self.until(is_there)
 

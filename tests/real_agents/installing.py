@@ -53,9 +53,12 @@ def _install_opencode() -> None:
         return
     folder = FOLDER / "opencode"
     folder.mkdir(parents=True, exist_ok=True)
-    # Its binary comes as an optional dependency; the script after the installation is not needed.
-    options = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+    options = ("--no-audit", "--no-fund", "--loglevel=error")
     _run([npm, "install", "--prefix", str(folder), *options, OPENCODE])
+    if not _starts(program("opencode")):
+        # It puts its binary in place by a script, which some set-ups of npm do not run.
+        package = folder / "node_modules" / "opencode-ai"
+        _run(["node", "postinstall.mjs"], package)
     print(f"opencode is in {folder}")
 
 
@@ -87,8 +90,13 @@ def _works(python: str) -> bool:
     return subprocess.run([python, "-c", check], check=False, capture_output=True).returncode == 0
 
 
-def _run(command: Sequence[str]) -> None:
-    subprocess.run(command, check=True)
+def _starts(agent: Path) -> bool:
+    """Tell whether a program can be started."""
+    return subprocess.run([agent, "--version"], check=False, capture_output=True).returncode == 0
+
+
+def _run(command: Sequence[str], folder: Path | None = None) -> None:
+    subprocess.run(command, check=True, cwd=folder)
 
 
 _INSTALLERS: Final[dict[str, Callable[[], None]]] = {

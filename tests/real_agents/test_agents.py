@@ -73,7 +73,7 @@ async def test_an_interrupt_while_it_streams(chat: Chat, tmp_path: Path) -> None
     """The turn ends, the queue waits, and the next prompt gets its own answer."""
     gate = tmp_path / "gate"
     await chat.send(f"[[text:I am at it and have much to say.]][[wait:{gate}]][[text:Too late.]]")
-    await chat.until_said("I am at it")
+    await chat.until_saying("I am at it and have much to say.")
     assert await chat.client.interrupt(chat.id)
     assert await chat.idle() == "interrupted"
     gate.touch()
@@ -102,7 +102,7 @@ async def test_a_daemon_that_is_killed_goes_on_where_it_was(
     assert await chat.turn("Remember the word harbour. [[text:I will.]]") == "completed"
     streamed = "This is what I say before the crash, and it is quite long. " * 20
     await chat.send(f"[[text:{streamed}]][[wait:{gate}]][[text:Never.]]")
-    await chat.until_said("This is what")
+    await chat.until_saying(streamed)
     await chat.daemon.kill()
     await chat.daemon.start()
     assert [end["outcome"] for end in await chat.ends()] == ["completed", "abandoned"]
@@ -148,7 +148,7 @@ async def test_two_sessions_at_once(chat: Chat, tmp_path: Path) -> None:
     other = await chat.another()
     gate = tmp_path / "gate"
     await chat.send(f"[[text:One begins.]][[wait:{gate}]][[text: One ends.]]")
-    await chat.until_said("One")
+    await chat.until_saying("One begins. One ends.")
     assert await other.turn("[[text:Two.]]") == "completed"
     gate.touch()
     assert await chat.idle() == "completed"
