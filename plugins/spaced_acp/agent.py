@@ -49,6 +49,7 @@ class Agent:
     Attributes:
         tasks: everything that runs for it.
         reporter: where everything goes that is to be recorded.
+        link, facts, conversation, chooser, blocks: there once `open` has returned.
         needs_conversation: whether the next turn begins a new conversation.
         wishes: what is chosen in each conversation that is begun or gone on with.
     """
@@ -79,6 +80,7 @@ class Agent:
         self._options = options
         self._services = services
         self._ending: tuple[str, Problem] | None = None
+        self._started: AgentLink | None = None
         self._is_closed = False
 
     async def open(self, continuity: JsonObject | None) -> None:
@@ -90,7 +92,7 @@ class Agent:
         """
         directory = real_directory(self.session)
         request = agent_request(self.session, directory)
-        self.link = await AgentLink.start(request, self, self._services, self.tasks)
+        self.link = self._started = await AgentLink.start(request, self, self._services, self.tasks)
         caller = Caller(link=self.link, clock=self.clock, tasks=self.tasks, agent=self.name)
         self.facts = await greet(caller, self._options)
         self._conversations = Conversations(
@@ -205,8 +207,8 @@ class Agent:
         """End it; nothing is reported any more, and nothing that it started is left."""
         self._is_closed = True
         self.reporter.silence()
-        if hasattr(self, "link"):
-            await self.link.stop(grace_ms)
+        if self._started is not None:
+            await self._started.stop(grace_ms)
         await self.tasks.close()
 
     async def _find(self, continuity: JsonObject | None) -> Conversation:
