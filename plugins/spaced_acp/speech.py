@@ -32,7 +32,7 @@ class Speech:
     @property
     def is_waiting(self) -> bool:
         """Whether silence means nothing: a person is asked, or a tool is at work."""
-        return self.permissions.are_open or self.transcript.calls.is_any_running()
+        return self.permissions.are_open or self.transcript.calls.is_any_at_work()
 
     async def hear(self, params: JsonObject) -> None:
         """Take an update of a conversation."""

@@ -47,6 +47,7 @@ class ToolCalls:
 
     def __init__(self) -> None:
         self._calls: dict[str, _Call] = {}
+        self._at_work: set[str] = set()
 
     def change(
         self, change: CallChanged, *, turn_id: str | None, marks: JsonObject
@@ -61,13 +62,20 @@ class ToolCalls:
         printed = changes.pop("printed", "")
         call.has_printed = call.has_printed or bool(printed)
         call.known = _laid_over(call.known, changes)
+        if call.status in ENDED:
+            self._at_work.discard(change.call_id)
+        else:
+            self._at_work.add(change.call_id)
         updates = self._updates(change.call_id, call, turn_id, marks, printed=str(printed))
         self._forget_old()
         return updates
 
-    def is_any_running(self) -> bool:
-        """Tell whether a tool is at work, so that silence means nothing."""
-        return any(call.status == "running" for call in self._calls.values())
+    def is_any_at_work(self) -> bool:
+        """Tell whether a tool of this turn may be at work, so that silence means nothing.
+
+        Also one that has only been announced: some agents never say that it has begun.
+        """
+        return bool(self._at_work)
 
     def wanted(self, change: CallChanged) -> CallChanged:
         """Return what a permission tells anew of its call.
@@ -109,6 +117,7 @@ class ToolCalls:
 
     def end_turn(self, turn_id: str) -> list[ItemUpserted | TextAppended]:
         """Return how rejected calls ended that the agent has left as they were."""
+        self._at_work.clear()
         updates: list[ItemUpserted | TextAppended] = []
         for call_id, call in self._calls.items():
             if call.is_rejected and call.status not in ENDED:

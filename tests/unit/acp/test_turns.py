@@ -314,7 +314,9 @@ async def test_an_agent_that_says_nothing_for_too_long_is_ended(stage: Stage) ->
     assert (ending.reason, ending.problem.code) == ("silent", "agent-silent")
 
 
-@pytest.mark.parametrize("excuse", ["a person is asked", "a tool is at work", "no limit"])
+@pytest.mark.parametrize(
+    "excuse", ["a person is asked", "a tool is at work", "a tool is announced", "no limit"]
+)
 async def test_silence_with_a_reason_is_no_fault(stage: Stage, excuse: str) -> None:
     """A person may be away for hours, and so may a build."""
     options = {"idle_seconds": 0} if excuse == "no limit" else {}
@@ -322,7 +324,8 @@ async def test_silence_with_a_reason_is_no_fault(stage: Stage, excuse: str) -> N
     if excuse == "a person is asked":
         ask = await asked(stage, puppet)
     else:
-        puppet.update("tool_call", toolCallId="c1", status="in_progress", kind="execute")
+        status = "pending" if excuse == "a tool is announced" else "in_progress"
+        puppet.update("tool_call", toolCallId="c1", status=status, kind="execute")
         await stage.sink.until_one(ItemUpserted)
     for _ in range(3):
         stage.clock.advance(seconds=700)
@@ -332,6 +335,19 @@ async def test_silence_with_a_reason_is_no_fault(stage: Stage, excuse: str) -> N
         await stage.settle()
     finish(puppet)
     assert isinstance(await stage.sink.end_of("turn_1"), TurnFinished)
+
+
+async def test_a_tool_that_an_earlier_turn_left_is_no_excuse(stage: Stage) -> None:
+    """Agents forget to say what became of it, and nobody would look at the next turn's silence."""
+    puppet, connection = await hanging(stage)
+    puppet.update("tool_call", toolCallId="c1", status="in_progress", kind="execute")
+    finish(puppet)
+    await stage.sink.end_of("turn_1")
+    await connection.start_turn(turn_of("go", turn_id="turn_2"))
+    await stage.settle()
+    stage.clock.advance(seconds=601)
+    ending = await stage.sink.until_one(ExecutionFinished)
+    assert ending.reason == "silent"
 
 
 async def test_settings_are_changed_in_a_running_conversation(stage: Stage) -> None:
