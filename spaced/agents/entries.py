@@ -1,15 +1,16 @@
 """What is known of an agent: the shape of the ACP registry, and what spaced needs beside it."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from spaced.domain.profile import Profile
 
-RUNNERS: Final = frozenset({"npx", "uvx", "bunx", "pnpx", "pipx"})
-"""Programs that fetch another one at each start: slow, of a version that nobody chose, and in the
-way of every signal."""
+
+def profile_id_of(agent_id: str) -> str:
+    """Return the id of the profile that is made for an agent, the same each time."""
+    return f"prof_{agent_id.replace('-', '_')}"
 
 
 class Package(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,12 +33,14 @@ class Login(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         variables: one of them is enough.
         files: one of them is enough; `~` is the home folder.
+        unseen_on: systems, as `sys.platform` names them, that keep it where nobody else can look.
         how: what to run, and to do then.
         is_optional: whether it works without, at least with some models.
     """
 
     variables: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    unseen_on: tuple[str, ...] = ()
     how: str = ""
     is_optional: bool = False
 
@@ -85,7 +88,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def profile_id(self) -> str:
         """The id of the profile that is made for it."""
-        return f"prof_{self.id.replace('-', '_')}"
+        return profile_id_of(self.id)
 
     def profile(self, program: str) -> Profile:
         """Return a profile for it.

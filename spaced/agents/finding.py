@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +11,11 @@ from typing import Final, Literal
 
 from spaced.agents.catalogue import Catalogue, read_catalogue
 from spaced.agents.entries import Entry
+from spaced.agents.interpreters import interpreter_problem
+from spaced.agents.presence import is_file, is_there, matching
+from spaced.domain.profile import Profile
 
-LoginState = Literal["ready", "missing", "optional"]
+LoginState = Literal["ready", "missing", "optional", "unknown"]
 
 # Where installers put programs that a daemon's PATH often lacks: it was started by a service
 # manager or a desktop, and not by a login shell.
@@ -27,11 +32,13 @@ class Machine:
     Attributes:
         environment: the variables of whoever will start the agents.
         installed: the folder in which `spaced agents install` puts each agent.
+        system: as `sys.platform` names it.
     """
 
     environment: Mapping[str, str]
     home: Path
     installed: Path
+    system: str = sys.platform
 
     def places(self, agent_id: str) -> Iterator[Path]:
         """Yield the folders that may hold an agent's program, the best first."""
@@ -42,7 +49,11 @@ class Machine:
         yield self.installed / agent_id / "bin"
         yield from (self.home / place for place in _HOME_PLACES)
         yield from map(Path, _PLACES)
-        yield from sorted(self.home.glob(_NODE_PLACES), reverse=True)
+        yield from sorted(matching(self.home, _NODE_PLACES), key=_node_order, reverse=True)
+
+    def has_file(self, names: Iterable[str]) -> bool:
+        """Tell whether one of the files is there; `~` is the home folder."""
+        return any(is_there(self.home / name.removeprefix("~/")) for name in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +64,21 @@ class FoundAgent:
         program: its absolute path; `None`: it is not installed.
         version: as its package tells; `None` if that is not to be seen.
         login: whether somebody seems to be logged in.
-        hints: what a person should do or know, a sentence each.
+        problems: what keeps it from being started, a sentence each.
+        hints: what else a person should do or know, a sentence each.
     """
 
     entry: Entry
     program: str | None
     version: str | None
     login: LoginState
+    problems: Sequence[str]
     hints: Sequence[str]
+
+    @property
+    def profile(self) -> Profile | None:
+        """A profile for it, if it is installed."""
+        return None if self.program is None else self.entry.profile(self.program)
 
 
 class Agents:
@@ -87,41 +105,56 @@ class Agents:
 
 def find(entry: Entry, machine: Machine) -> FoundAgent:
     """Return an agent with what is on a machine of it."""
-    program, hints = _program(entry, machine)
+    program, problems = _program(entry, machine)
     login = _login(entry, machine)
-    if program is not None and login == "missing":
-        hints = (*hints, f"log in first: {entry.launch.login.how}")
     return FoundAgent(
         entry=entry,
         program=None if program is None else str(program),
         version=None if program is None else _version(entry, program),
         login=login,
-        hints=(*hints, *entry.launch.hints) if program is not None else hints,
+        problems=problems,
+        hints=() if program is None else _hints(entry, login),
     )
 
 
 def _program(entry: Entry, machine: Machine) -> tuple[Path | None, tuple[str, ...]]:
-    """Return the first program that can be run, and what is wrong with those that cannot."""
-    hints: list[str] = []
+    """Return the first program that can be run, and what is wrong with it or with the others."""
+    unfit: list[str] = []
     for place in machine.places(entry.id):
         for name in entry.launch.programs:
             path = place / name
-            if not path.is_file():
+            if not is_file(path):
                 continue
             if os.access(path, os.X_OK):
                 # Not the file behind a link: an update moves that, and Node looks beside the link.
-                return path.absolute(), tuple(hints)
-            hints.append(f"{path} is there and cannot be run: chmod +x {path}")
-    return None, tuple(hints)
+                program = path.absolute()
+                problem = interpreter_problem(entry, program, machine.environment)
+                return program, () if problem is None else (problem,)
+            unfit.append(f"{path} is there and cannot be run: chmod +x {path}")
+    return None, tuple(dict.fromkeys(unfit))
+
+
+def _hints(entry: Entry, login: LoginState) -> tuple[str, ...]:
+    how = entry.launch.login.how
+    first = (f"log in first: {how}",) if login == "missing" and how else ()
+    return (*first, *entry.launch.hints)
 
 
 def _login(entry: Entry, machine: Machine) -> LoginState:
     login = entry.launch.login
     if any(machine.environment.get(name) for name in login.variables):
         return "ready"
-    if any((machine.home / name.removeprefix("~/")).exists() for name in login.files):
+    if machine.has_file(login.files):
         return "ready"
-    return "optional" if login.is_optional else "missing"
+    if login.is_optional:
+        return "optional"
+    can_be_seen = (login.variables or login.files) and machine.system not in login.unseen_on
+    return "missing" if can_be_seen else "unknown"
+
+
+def _node_order(place: Path) -> tuple[int, ...]:
+    """Return what puts the versions of Node in their order: 22 comes after 9."""
+    return tuple(map(int, re.findall(r"[0-9]+", place.parent.name)))
 
 
 def _version(entry: Entry, program: Path) -> str | None:
@@ -138,7 +171,7 @@ def _npm_version(package: str, program: Path) -> str | None:
     for folder in list(program.parents)[:_PARENTS]:
         try:
             told = json.loads((folder / "package.json").read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         if isinstance(told, dict) and str(told.get("name", "")).startswith(package):
             return str(told.get("version")) if told.get("version") else None
@@ -150,7 +183,7 @@ def _pip_version(package: str, program: Path) -> str | None:
     name = package.replace("-", "_")
     # Of the link's own folder, or of the environment that the link leads to.
     for folder in dict.fromkeys((program.parent, program.resolve().parent)):
-        found = sorted(folder.parent.glob(f"lib/python*/site-packages/{name}-*.dist-info"))
+        found = matching(folder.parent, f"lib/python*/site-packages/{name}-*.dist-info")
         if found:
             return found[-1].name.removesuffix(".dist-info").partition("-")[2]
     return None

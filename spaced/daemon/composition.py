@@ -102,11 +102,16 @@ async def compose(
 def agents_of(loaded: LoadedSettings, environment: Mapping[str, str]) -> Agents:
     """Return what looks for the agents that a daemon with these variables could start."""
     settings = loaded.settings
-    machine = Machine(
-        environment=environment, home=Path.home(), installed=settings.data_dir / "agents"
-    )
+    machine = Machine(environment=environment, home=_home(), installed=settings.data_dir / "agents")
     config = loaded.config_file
     return Agents(machine, None if config is None else config.parent / "agents")
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:  # a user without a home folder has nothing in it
+        return Path("/nonexistent")
 
 
 def runtimes_folder(settings: Settings) -> Path:

@@ -26,8 +26,8 @@ async def ensure_profiles(engine: Engine, agents: Iterable[FoundAgent] = ()) -> 
     """
     await _ensure(engine, DEMO_PROFILE_ID, _DEMO)
     for found in agents:
-        if found.program is not None:
-            await _ensure(engine, found.entry.profile_id, found.entry.profile(found.program))
+        if found.profile is not None:
+            await _ensure(engine, found.entry.profile_id, found.profile)
 
 
 async def _ensure(engine: Engine, profile_id: str, profile: Profile) -> None:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from typing import Final
 
+from spaced.domain.fetchers import fetches_another
 from spaced.domain.permissions import read_rules
 from spaced.domain.profile import Profile
 from spaced.errors import InvalidProfile, InvalidRule
@@ -32,6 +33,11 @@ def check_profile(profile: Profile) -> None:
         raise InvalidProfile("agent_name must name the agent's family")
     if profile.command and not profile.command[0].startswith("/"):
         raise InvalidProfile("command must be empty, or begin with an absolute path to a program")
+    if profile.command and fetches_another(profile.command):
+        raise InvalidProfile(
+            "command must be the agent's own program, and not one that fetches it at each start",
+            remedy="Install the agent, `spaced agents install` does that, and name its program.",
+        )
     _check_environment(profile.environment)
     _check_grace(profile.cancel_grace_ms)
     try:

@@ -111,9 +111,11 @@ class Agent(Shape, frozen=True, kw_only=True):
         latest: the version that the catalogue knows.
         program: the absolute path of its program; null if it is not installed.
         installed: the version that is installed, where its package tells.
-        login: `ready`, `missing`, or `optional` where it works without.
+        login: `ready`, `missing`, `optional` where it works without, or `unknown` where nobody can
+            see it.
         log_in: what to run for it, in words.
-        hints: what a person should do or know.
+        problems: what keeps it from being started.
+        hints: what else a person should do or know.
     """
 
     id: str
@@ -123,8 +125,9 @@ class Agent(Shape, frozen=True, kw_only=True):
     latest: str
     program: str | None
     installed: str | None
-    login: Literal["ready", "missing", "optional"]
+    login: Literal["ready", "missing", "optional", "unknown"]
     log_in: str
+    problems: tuple[str, ...]
     hints: tuple[str, ...]
 
 

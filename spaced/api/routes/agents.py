@@ -4,9 +4,11 @@ import asyncio
 
 import msgspec
 
+from spaced.agents.entries import Entry
 from spaced.agents.finding import FoundAgent
 from spaced.api.routing import RouteTable
 from spaced.api.services import Services
+from spaced.domain.profile import Profile
 from spaced.wire import reports
 
 ROUTES = RouteTable("agents")
@@ -26,8 +28,15 @@ async def list_agents(services: Services) -> reports.AgentList:
 async def list_detected_profiles(services: Services) -> reports.DetectedProfileList:
     """List a profile for each agent that is installed, made or not."""
     found = await asyncio.to_thread(services.agents.look)
+    installed = [(one.entry, one.profile) for one in found]
     return reports.DetectedProfileList(
-        profiles=tuple([await _detected(services, one) for one in found if one.program is not None])
+        profiles=tuple(
+            [
+                await _detected(services, entry, profile)
+                for entry, profile in installed
+                if profile is not None
+            ]
+        )
     )
 
 
@@ -44,15 +53,15 @@ def agent_shape(found: FoundAgent) -> reports.Agent:
         installed=found.version,
         login=found.login,
         log_in=entry.launch.login.how,
+        problems=tuple(found.problems),
         hints=tuple(found.hints),
     )
 
 
-async def _detected(services: Services, found: FoundAgent) -> reports.DetectedProfile:
-    profile_id = found.entry.profile_id
+async def _detected(services: Services, entry: Entry, profile: Profile) -> reports.DetectedProfile:
     return reports.DetectedProfile(
-        agent_id=found.entry.id,
-        profile_id=profile_id,
-        exists=await services.engine.profiles.is_taken(profile_id),
-        definition=msgspec.to_builtins(found.entry.profile(found.program or "")),
+        agent_id=entry.id,
+        profile_id=entry.profile_id,
+        exists=await services.engine.profiles.is_taken(entry.profile_id),
+        definition=msgspec.to_builtins(profile),
     )

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from spaced.agents.catalogue import unknown_agent
+from spaced.agents.entries import profile_id_of
 from spaced.client import calls
 from spaced.client.calls import perform
 from spaced.client.fresh_ids import fresh_id
 from spaced.client.place import Place
-from spaced.errors import UnknownProfile
+from spaced.errors import SpacedError, UnknownProfile
 from spaced.refusals import InvalidRequest
 from spaced.wire.shapes import Profile, Session
 
@@ -72,24 +74,33 @@ def chosen_profile(profiles: Sequence[Profile], wanted: str | None) -> Profile:
 def profile_of_agent(place: Place, profiles: Sequence[Profile], agent: str) -> Profile:
     """Return the profile of an agent, which is made if the agent is installed and has none.
 
+    Of several the one is meant that was made for it by itself.
+
     Raises:
-        InvalidRequest: it is not installed, or has several profiles.
+        InvalidRequest: it is not installed, or several profiles could be meant.
+        NotFound: no agent is called like this.
     """
     found = [one for one in profiles if one.agent_name == agent and one.status == "enabled"]
-    if len(found) == 1:
-        return found[0]
+    found = [one for one in found if one.id == profile_id_of(agent)] or found
     if found:
         return chosen_profile(found, None)
     detected = perform(place, calls.detected_profiles()).profiles
-    for one in detected:
-        if one.agent_id == agent and not one.exists:
-            return perform(place, calls.create_profile(one.profile_id, one.definition))
-    if any(one.agent_id == agent for one in detected):
+    one = next((one for one in detected if one.agent_id == agent), None)
+    if one is None:
+        raise not_installed(place, agent)
+    if one.exists:
         raise InvalidRequest(
             f"the profile of the agent {agent!r} was disabled or deleted",
             remedy="Enable it with `spaced profiles enable`, or add one with `spaced agents add`.",
         )
-    raise InvalidRequest(
+    return perform(place, calls.create_profile(one.profile_id, one.definition))
+
+
+def not_installed(place: Place, agent: str) -> SpacedError:
+    """Return the error that the daemon does not find an agent, or that nobody knows it."""
+    if all(one.id != agent for one in perform(place, calls.agents()).agents):
+        return unknown_agent(agent)
+    return InvalidRequest(
         f"the agent {agent!r} is not installed where the daemon looks",
         remedy=f"`spaced agents install {agent}` installs it; `spaced agents` shows what is there.",
     )

@@ -2,10 +2,7 @@
 
 import os
 import shlex
-import shutil
-import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,8 +10,7 @@ import click
 from spaced.cli.listing_group import ListingGroup
 from spaced.cli.output import facts, print_json, shown, table
 from spaced.cli.reach import Reach, reaching
-from spaced.errors import RuntimeProblem
-from spaced.refusals import InvalidRequest, NoDaemon, NotFound
+from spaced.refusals import InvalidRequest, NoDaemon
 
 if TYPE_CHECKING:
     from spaced.agents.entries import Entry
@@ -36,7 +32,7 @@ def list_agents(*, reach: Reach) -> None:
     With a running daemon it is asked, since it is the one that starts them; without one this
     terminal's own PATH is looked at.
     """
-    found = _found(reach)
+    found, is_daemons = _found(reach)
     if reach.as_json:
         print_json(found)
         return
@@ -44,9 +40,14 @@ def list_agents(*, reach: Reach) -> None:
         ("agent", "is", "version", "login", "what"),
         [(one.id, _state(one), one.installed, _login(one), one.name) for one in found.agents],
     )
+    for one in found.agents:
+        for problem in one.problems:
+            click.echo(f"{one.id}: {shown(problem)}")
     for problem in found.problems:
         click.echo(shown(problem), err=True)
-    click.echo(_next_step(found))
+    if not is_daemons:
+        click.echo("No daemon runs (`spaced up` starts one); this is what your own PATH has.")
+    click.echo(shown(_next_step(found)))
 
 
 @agents.command()
@@ -54,24 +55,43 @@ def list_agents(*, reach: Reach) -> None:
 @reaching
 def show(*, agent: str, reach: Reach) -> None:
     """Show all that is known of AGENT: where it is, how to install it, how to log in."""
-    found = _one(_found(reach), agent)
+    found, _ = _found(reach)
+    one = _one(found, agent)
     if reach.as_json:
-        print_json(found)
+        print_json(one)
         return
     facts(
         {
-            "agent": f"{found.name} ({found.id})",
-            "what": found.description,
-            "website": found.website,
-            "program": found.program or "not installed",
-            "version": found.installed or "unknown",
-            "known as": found.latest,
-            "log in": f"{found.log_in} ({found.login})",
+            "agent": f"{one.name} ({one.id})",
+            "what": one.description,
+            "website": one.website,
+            "program": one.program or "not installed",
+            "version": one.installed or "unknown",
+            "known as": one.latest,
+            "log in": f"{one.log_in} ({one.login})".strip(),
             "install": _install_line(reach, agent),
         }
     )
-    for hint in found.hints:
-        click.echo(f"- {shown(hint)}")
+    for told in (*one.problems, *one.hints):
+        click.echo(f"- {shown(told)}")
+
+
+@agents.command()
+@click.argument("agent")
+@reaching
+def login(*, agent: str, reach: Reach) -> None:
+    """Say how to log in to AGENT; you do it in a terminal, as the agent asks questions."""
+    found, _ = _found(reach)
+    one = _one(found, agent)
+    if reach.as_json:
+        print_json({"agent": one.id, "login": one.login, "log_in": one.log_in})
+        return
+    if one.login == "ready":
+        click.echo(f"Somebody seems to be logged in to {shown(one.name)} already.")
+    if one.log_in:
+        click.echo(f"Run this in a terminal: {shown(one.log_in)}")
+    else:
+        click.echo("Its entry in the catalogue does not say how; look into its own documentation.")
 
 
 @agents.command()
@@ -80,6 +100,7 @@ def show(*, agent: str, reach: Reach) -> None:
 @reaching
 def add(*, agent: str, name: str | None, reach: Reach) -> None:
     """Add a profile for AGENT, which is installed, and print its id."""
+    from spaced.cli.chat.beginning import not_installed
     from spaced.client import calls
     from spaced.client.fresh_ids import fresh_id
 
@@ -87,11 +108,7 @@ def add(*, agent: str, name: str | None, reach: Reach) -> None:
     detected = calls.perform(place, calls.detected_profiles()).profiles
     found = next((one for one in detected if one.agent_id == agent), None)
     if found is None:
-        _one(_found(reach), agent)
-        raise InvalidRequest(
-            f"the agent {agent!r} is not installed where the daemon looks",
-            remedy=f"`spaced agents install {agent}` installs it.",
-        )
+        raise not_installed(place, agent)
     profile_id = fresh_id("prof") if found.exists or name else found.profile_id
     definition = found.definition | ({} if name is None else {"name": name})
     made = calls.perform(place, calls.create_profile(profile_id, definition))
@@ -107,37 +124,51 @@ def add(*, agent: str, name: str | None, reach: Reach) -> None:
 @reaching
 def install(*, agent: str, yes: bool, reach: Reach) -> None:
     """Install AGENT into a folder of its own, after showing the command and asking."""
+    from spaced.agents.installing import run_installation
+    from spaced.daemon.directories import private_folder
+
     looking, entry = _entry(reach, agent)
     plan = _plan(reach, entry)
-    click.echo(f"This installs {entry.name} {entry.version}:")
+    click.echo(f"This installs {shown(entry.name)} {shown(entry.version)}:", err=reach.as_json)
     for command in plan.commands:
-        click.echo(f"  {shlex.join(command)}")
-    if not yes:
-        if not sys.stdin.isatty():
-            raise InvalidRequest(
-                "nobody is here to agree to that",
-                remedy="Run the command yourself, or say --yes.",
-            )
-        click.confirm("Run it?", abort=True)
-    _run(plan)
-    found = looking.look([entry])[0]
-    if found.program is None:
-        raise RuntimeProblem(
-            f"{entry.name} was installed, and its program is not where it should be",
-            remedy=f"Look into {str(plan.folder)!r}.",
+        click.echo(f"  {shown(shlex.join(command))}", err=reach.as_json)
+    _agree(yes=yes)
+    private_folder(plan.folder.parent)
+    program = run_installation(plan, output=sys.stderr if reach.as_json else None)
+    _tell_installed(looking, entry, str(program), as_json=reach.as_json)
+
+
+def _agree(*, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidRequest(
+            "nobody is here to agree to that", remedy="Run the command yourself, or say --yes."
         )
-    click.echo(f"{entry.name} is at {found.program}")
-    for hint in found.hints:
-        click.echo(f"- {hint}")
+    click.confirm("Run it?", abort=True, err=True)
+
+
+def _tell_installed(looking: "Agents", entry: "Entry", program: str, *, as_json: bool) -> None:
+    from spaced.api.routes.agents import agent_shape
+
+    (found,) = looking.look([entry])
+    if as_json:
+        print_json(agent_shape(found))
+        return
+    click.echo(f"{shown(entry.name)} is at {shown(program)}")
+    if found.program != program:
+        click.echo(f"- {shown(found.program)} comes before it on your PATH, and is taken")
+    for told in (*found.problems, *found.hints):
+        click.echo(f"- {shown(told)}")
     click.echo(f"Next: spaced new --agent {entry.id} && spaced chat")
 
 
-def _found(reach: Reach) -> "AgentList":
-    """Return what the daemon finds, or what this terminal does if there is none."""
+def _found(reach: Reach) -> "tuple[AgentList, bool]":
+    """Return what the daemon finds, or what this terminal does, and whether it was the daemon."""
     from spaced.client import calls
 
     try:
-        return calls.perform(reach.place(), calls.agents())
+        return calls.perform(reach.place(), calls.agents()), True
     except NoDaemon:
         from spaced.api.routes.agents import agent_shape
         from spaced.wire.reports import AgentList
@@ -145,7 +176,7 @@ def _found(reach: Reach) -> "AgentList":
         looking = _looking(reach)
         catalogue = looking.catalogue()
         found = tuple(agent_shape(one) for one in looking.look(catalogue.entries))
-        return AgentList(agents=found, problems=tuple(catalogue.broken))
+        return AgentList(agents=found, problems=tuple(catalogue.broken)), False
 
 
 def _looking(reach: Reach) -> "Agents":
@@ -155,10 +186,12 @@ def _looking(reach: Reach) -> "Agents":
 
 
 def _entry(reach: Reach, agent: str) -> "tuple[Agents, Entry]":
+    from spaced.agents.catalogue import unknown_agent
+
     looking = _looking(reach)
     entry = looking.catalogue().entry(agent)
     if entry is None:
-        raise _unknown(agent)
+        raise unknown_agent(agent)
     return looking, entry
 
 
@@ -176,53 +209,40 @@ def _install_line(reach: Reach, agent: str) -> str:
     return " && ".join(shlex.join(command) for command in plan.commands)
 
 
-def _run(plan: "Installation") -> None:
-    made_before = plan.folder.exists()
-    plan.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for command in plan.commands:
-        ended = subprocess.run(command, check=False)  # noqa: S603 - shown, and agreed to
-        if ended.returncode:
-            if not made_before:
-                shutil.rmtree(plan.folder, ignore_errors=True)
-            raise RuntimeProblem(
-                f"{Path(command[0]).name} ended with exit code {ended.returncode};"
-                " nothing is installed",
-                remedy="Its own words above say why.",
-            )
-
-
 def _one(found: "AgentList", agent: str) -> "Agent":
+    from spaced.agents.catalogue import unknown_agent
+
     for one in found.agents:
         if one.id == agent:
             return one
-    raise _unknown(agent)
-
-
-def _unknown(agent: str) -> NotFound:
-    return NotFound(
-        f"no agent is called {agent!r}", remedy="`spaced agents` lists those that are known."
-    )
+    raise unknown_agent(agent)
 
 
 def _state(agent: "Agent") -> str:
+    if agent.problems:
+        return "broken"
     return "-" if agent.program is None else "installed"
 
 
 def _login(agent: "Agent") -> str:
     if agent.program is None:
         return ""
-    return {"ready": "ready", "missing": "missing", "optional": "as you like"}[agent.login]
+    return {"optional": "as you like", "unknown": "?"}.get(agent.login, agent.login)
 
 
 def _next_step(found: "AgentList") -> str:
-    there = [one for one in found.agents if one.program is not None]
-    if not there:
+    if all(one.program is None for one in found.agents):
         return (
             "None of them is installed. `spaced agents install opencode` gets one;"
             " `spaced agents show NAME` tells more."
         )
-    waiting = [one for one in there if one.login == "missing"]
+    there = [one for one in found.agents if one.program is not None and not one.problems]
+    if not there:
+        return "None of them can be started; what is to be done stands above."
     ready = [one for one in there if one.login != "missing"]
     if not ready:
-        return f"Log in with: {waiting[0].log_in}; then `spaced new --agent {waiting[0].id}`."
+        first = there[0].id
+        return (
+            f"Log in (`spaced agents login {first}` says how), then `spaced new --agent {first}`."
+        )
     return f"Next: spaced new --agent {ready[0].id} && spaced chat"

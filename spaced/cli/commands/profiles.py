@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,11 @@ def show(*, profile: str, reach: Reach) -> None:
     metavar="NAME[=VALUE]",
     help="A variable of the daemon's that the agent may see, or one that it is given.",
 )
+@click.option(
+    "--cancel-grace",
+    metavar="DURATION",
+    help='How long an interrupt waits before the agent is killed, such as "5s".',
+)
 @click.option("--headless", is_flag=True, help="Refuse at once what no rule allows.")
 @click.option("--id", "profile_id", help="An id of your own.")
 @reaching
@@ -86,6 +92,7 @@ def add(
     mode: str,
     options: str | None,
     environment: tuple[str, ...],
+    cancel_grace: str | None,
     headless: bool,
     profile_id: str | None,
     reach: Reach,
@@ -98,11 +105,12 @@ def add(
         "name": name,
         "agent_name": agent or runtime,
         "runtime": runtime,
-        "command": [] if command is None else [absolute_program(command), *arguments],
+        "command": [] if command is None else absolute_command(command, arguments),
         "model": model,
         "mode": mode,
         "options": _object(options),
         "environment": list(environment),
+        "cancel_grace_ms": None if cancel_grace is None else _milliseconds(cancel_grace),
         "headless": headless,
     }
     chosen = profile_id or fresh_id("prof")
@@ -181,26 +189,38 @@ def probe(context: click.Context, *, profile: str, reach: Reach) -> None:
     context.exit(0 if found.usable else 1)
 
 
-def absolute_program(name: str) -> str:
-    """Return a program's absolute path: found now, so that no later PATH decides.
+def absolute_command(program: str, arguments: Sequence[str]) -> list[str]:
+    """Return a command with its program's absolute path: found now, so no later PATH decides.
 
     Raises:
         InvalidRequest: there is none, or it is one that fetches another at each start.
     """
-    from spaced.agents.entries import RUNNERS
+    from spaced.domain.fetchers import fetches_another
 
-    if Path(name).name in RUNNERS:
+    if fetches_another((program, *arguments)):
         raise InvalidRequest(
-            f"{Path(name).name!r} fetches a program at each start instead of being one",
+            f"{Path(program).name!r} fetches a program at each start instead of being one",
             remedy="Install the agent with `spaced agents install`, and name its own program.",
         )
-    found = shutil.which(name)
+    found = shutil.which(program)
     if found is None:
         raise InvalidRequest(
-            f"there is no program {name!r} that can be run",
+            f"there is no program {program!r} that can be run",
             remedy="Give its absolute path, or install it; `spaced agents` shows known agents.",
         )
-    return str(Path(found).absolute())
+    return [str(Path(found).absolute()), *arguments]
+
+
+def _milliseconds(duration: str) -> int:
+    from spaced.daemon.setting_types import Duration, Unfit
+
+    kind = Duration()
+    try:
+        return kind.read(duration)
+    except Unfit as error:
+        raise click.BadParameter(
+            f"{duration!r} must be {kind.allowed}", param_hint="--cancel-grace"
+        ) from error
 
 
 def _switch(reach: Reach, profile: str, *, enabled: bool) -> None:

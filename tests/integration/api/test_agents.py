@@ -47,6 +47,16 @@ async def test_an_installed_agent_is_found_with_its_profile(api: ApiHouse) -> No
     assert gone.exists is True  # an id means one thing for ever
 
 
+async def test_what_keeps_an_agent_from_starting_is_told(api: ApiHouse) -> None:
+    """Apart from what is only good to know."""
+    put(api.house.folder, "opencode").write_text("#!/no/such/interpreter\n")
+    agents = {one.id: one for one in (await api.client().do(calls.agents())).agents}
+    (problem,) = agents["opencode"].problems
+    assert "/no/such/interpreter" in problem
+    assert problem not in agents["opencode"].hints
+    assert agents["claude"].problems == ()
+
+
 @pytest.mark.parametrize("content", ["no json", '{"id": "x"}'])
 async def test_a_bad_entry_of_a_person_is_told(api: ApiHouse, content: str) -> None:
     """And takes nothing else away."""

@@ -2,12 +2,14 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from spaced.agents.catalogue import read_catalogue
-from spaced.agents.entries import Entry
+from spaced.agents.entries import Entry, Launch
 from spaced.agents.finding import FoundAgent, Machine, find
 
 
@@ -23,7 +25,10 @@ def machine(tmp_path: Path) -> Machine:
     """A machine with nothing on it."""
     places = f"{tmp_path / 'path'}{os.pathsep}relative{os.pathsep}"
     return Machine(
-        environment={"PATH": places}, home=tmp_path / "home", installed=tmp_path / "installed"
+        environment={"PATH": places},
+        home=tmp_path / "home",
+        installed=tmp_path / "installed",
+        system="linux",
     )
 
 
@@ -37,11 +42,7 @@ def put(path: Path, mode: int = 0o755) -> Path:
 
 def found(machine: Machine, agent_id: str = "opencode", **environment: str) -> FoundAgent:
     """Return what a machine has of an agent."""
-    seen = Machine(
-        environment={**machine.environment, **environment},
-        home=machine.home,
-        installed=machine.installed,
-    )
+    seen = replace(machine, environment={**machine.environment, **environment})
     return find(known(agent_id), seen)
 
 
@@ -49,6 +50,7 @@ def test_an_empty_machine_has_nothing(machine: Machine) -> None:
     """And no hints about what is not there."""
     agent = found(machine)
     assert (agent.program, agent.version, agent.hints) == (None, None, ())
+    assert (agent.problems, agent.profile) == ((), None)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +87,27 @@ def test_a_program_that_cannot_be_run_is_told(machine: Machine, tmp_path: Path) 
     put(tmp_path / "path/opencode", mode=0o644)
     agent = found(machine)
     assert agent.program is None
-    assert "chmod +x" in agent.hints[0]
+    assert "chmod +x" in agent.problems[0]
     better = put(tmp_path / "home/bin/opencode")
-    assert found(machine).program == str(better)
+    agent = found(machine)
+    assert (agent.program, agent.problems) == (str(better), ())
+
+
+def test_the_newest_node_is_looked_at_first(machine: Machine, tmp_path: Path) -> None:
+    """By number: as a text, 9 would come after 22."""
+    put(tmp_path / "home/.nvm/versions/node/v9.11.2/bin/opencode")
+    newest = put(tmp_path / "home/.nvm/versions/node/v22.1.0/bin/opencode")
+    assert found(machine).program == str(newest)
+
+
+def test_a_place_that_cannot_be_looked_at_is_passed_over(machine: Machine, tmp_path: Path) -> None:
+    """A name that is too long fails like a folder of somebody else's, and stops nothing."""
+    program = put(tmp_path / "path/opencode")
+    places = f"/{'x' * 300}{os.pathsep}{machine.environment['PATH']}"
+    assert found(machine, PATH=places).program == str(program)
+    assert (
+        found(Machine(environment={}, home=Path("/" + "x" * 300), installed=tmp_path)) is not None
+    )
 
 
 def test_the_version_of_a_package_of_npm_is_read(machine: Machine, tmp_path: Path) -> None:
@@ -130,8 +150,26 @@ def test_a_login_is_seen_in_variables_and_files(machine: Machine, tmp_path: Path
     assert found(machine, "opencode").login == "optional"
 
 
+def test_a_login_that_nobody_can_see_is_unknown(machine: Machine) -> None:
+    """It is not called missing: on macOS Claude Code keeps it in the keychain."""
+    there = replace(machine, system="darwin")
+    assert find(known("claude"), there).login == "unknown"
+    assert find(known("codex"), there).login == "missing"
+    silent = msgspec.structs.replace(known("claude"), launch=Launch(programs=("x",)))
+    assert find(silent, machine).login == "unknown"
+
+
 def test_a_missing_login_comes_with_what_to_do(machine: Machine, tmp_path: Path) -> None:
     """Only of an agent that is there."""
     assert not found(machine, "codex").hints
     put(tmp_path / "path/codex-acp")
     assert found(machine, "codex").hints[0] == "log in first: codex login"
+
+
+def test_a_profile_runs_what_was_found(machine: Machine, tmp_path: Path) -> None:
+    """By its absolute path, with what the catalogue knows of the agent."""
+    program = put(tmp_path / "path/gemini")
+    profile = found(machine, "gemini").profile
+    assert profile is not None
+    assert profile.command == (str(program), "--acp")
+    assert profile.options == {"resumable": False}

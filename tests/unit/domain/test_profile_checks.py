@@ -53,6 +53,8 @@ def test_a_profile_that_can_serve_is_taken(changed: dict[str, Any]) -> None:
         ({"mode": "\ud800"}, ["mode"]),
         ({"command": ("agent",)}, ["command", "absolute path"]),
         ({"command": ("",)}, ["command", "absolute path"]),
+        ({"command": ("/usr/bin/npx", "agent")}, ["command", "fetches"]),
+        ({"command": ("/opt/bin/uv", "--quiet", "tool", "run", "agent")}, ["command", "fetches"]),
         ({"command": ("./agent",)}, ["command", "absolute path"]),
         ({"command": ("/agent", "a\0b")}, ["command[1]", "NUL"]),
         ({"environment": ("HOME", "")}, ["environment[1]"]),
