@@ -4,9 +4,9 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import subprocess
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,7 @@ from spaced.testing.runtime_harness import Behaviour, OpenAgent, RuntimeHarness,
 from spaced_opencode.runtime import OpenCodeRuntime
 from tests.contract.opencode_harness import opencode_profile
 from tests.real_agents.agents import set_up
-from tests.real_agents.fake_model.server import FakeModel
+from tests.real_agents.fake_model.server import FakeModel, fake_model
 from tests.real_agents.installing import program, why_missing
 
 _PATIENCE: Final = 60.0
@@ -33,10 +33,11 @@ _LISTENING: Final = re.compile(r"listening on http://127\.0\.0\.1:(\d+)")
 class RealServer:
     """The real program as a process; it keeps its port when it is started again."""
 
-    def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, environment: Mapping[str, str], folder: Path, model_port: int) -> None:
         self.port = 0
+        self.model_port = model_port
         self.environment = environment
-        self._folder = folder
+        self.folder = folder
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -50,7 +51,7 @@ class RealServer:
         command += ["--port", str(self.port)]
         self._process = subprocess.Popen(
             command,
-            cwd=self._folder,
+            cwd=self.folder,
             env=dict(self.environment),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -109,30 +110,45 @@ class RealHarness(RuntimeHarness):
         return await self.open_with(profile, session_id=session_id)
 
 
-@pytest.fixture
-async def agents(tmp_path: Path, model: FakeModel) -> AsyncIterator[RealHarness]:
-    """A real server with a fake model, and what opens sessions on it."""
-    async with real_agents(tmp_path, model) as agents:
-        yield agents
-
-
-@asynccontextmanager
-async def real_agents(tmp_path: Path, model: FakeModel) -> AsyncIterator[RealHarness]:
-    """Run a real server."""
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
+    """One real server: it takes long to start, and serves many sessions as it does for people."""
     if (missing := why_missing("opencode")) is not None:
         pytest.skip(missing)
-    project = tmp_path / "project"
-    told = set_up("opencode", tmp_path / "home", project, model).profile["environment"]
+    folder = tmp_path_factory.mktemp("server")
+    project = folder / "project"
+    # Each test has a model of its own, at the place where the server looks for it.
+    model = FakeModel(_free_port())
+    told = set_up("opencode", folder / "home", project, model).profile["environment"]
     environment = dict(line.split("=", 1) for line in told)
     environment |= {"PATH": os.environ["PATH"], "OPENCODE_SERVER_PASSWORD": _SECRET}
-    server = RealServer(environment, project)
-    await asyncio.to_thread(server.start)
-    harness = RealHarness(server, tmp_path / "scratch", project)
-    try:
-        yield harness
-        await harness.close()
-    finally:
-        await asyncio.to_thread(server.kill)
+    server = RealServer(environment, project, model.port)
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def model(server: RealServer) -> Iterator[FakeModel]:
+    """The model that the server asks."""
+    with fake_model(server.model_port) as model:
+        yield model
+
+
+@pytest.fixture
+async def agents(
+    tmp_path: Path, server: RealServer, model: FakeModel
+) -> AsyncIterator[RealHarness]:
+    """What opens sessions on the server."""
+    harness = RealHarness(server, tmp_path / "scratch", server.folder)
+    yield harness
+    await harness.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
 
 
 async def ended(agent: OpenAgent, turn_id: str = "turn-1") -> TurnFinished:

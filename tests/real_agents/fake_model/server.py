@@ -65,9 +65,13 @@ class FakeModel:
 
 
 @contextmanager
-def fake_model() -> Iterator[FakeModel]:
-    """Run a model in threads of this process."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+def fake_model(port: int = 0) -> Iterator[FakeModel]:
+    """Run a model in threads of this process.
+
+    Args:
+        port: where it listens; 0 is any that is free.
+    """
+    server = ThreadingHTTPServer(("127.0.0.1", port), _Handler)
     server.daemon_threads = True
     model = FakeModel(server.server_address[1])
     server.model = model  # type: ignore[attr-defined]
