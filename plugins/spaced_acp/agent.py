@@ -169,6 +169,7 @@ class Agent:
 
     def watch_silence(self, turn: RunningTurn) -> None:
         """End the agent if it says nothing for too long while nobody knows why."""
+        self.link.heard_at = self.clock.now()  # what was before the turn was nobody's silence
         if self._options.idle_seconds:
             limit_ms = int(self._options.idle_seconds * 1000)
             self.tasks.start(self._watch(turn, limit_ms), name="acp silence")

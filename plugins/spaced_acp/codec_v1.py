@@ -268,7 +268,8 @@ def _call(update: JsonObject) -> CallChanged | None:
     for theirs, ours in _CALL_FIELDS.items():
         if update.get(theirs) is not None:
             changes[ours] = update[theirs]
-    return CallChanged(call_id=call_id, changes=changes)
+    is_beginning = update.get("sessionUpdate") == "tool_call"
+    return CallChanged(call_id=call_id, is_beginning=is_beginning, changes=changes)
 
 
 def _tool_name(update: JsonObject) -> str | None:

@@ -50,6 +50,8 @@ class AcpConnection:
             running.require_wanted()
             agent.speech.replay.is_open = False
             params = {"sessionId": agent.conversation.id, "prompt": blocks}
+            # Before the prompt is written: an agent that reads nothing keeps us from that.
+            agent.watch_silence(running)
             running.message_id = await agent.link.request(
                 v1.PROMPT, params, lambda answer: agent.end_turn(running, answer)
             )
@@ -59,7 +61,6 @@ class AcpConnection:
         except RuntimeProblem:
             agent.speech.turns.running = None
             raise
-        agent.watch_silence(running)
 
     async def steer(self, turn_id: str, prompts: tuple[Prompt, ...]) -> bool:
         """Take nothing: agents do five different things with a second prompt."""

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from spaced.plugin_api import (
     Child,
@@ -178,13 +178,22 @@ class AgentLink:
             fault = await self._listen(listener)
         except LineTooLong as error:
             fault = error.message
-        # One that has closed its output is mostly about to end, and then tells how by its code.
-        ended = await self._child.stop(0 if fault else _ENDING_MS)
-        ending = LinkEnding(exit=ended, fault=fault)
+        if fault is None and not await self._ends_by_itself():
+            fault = "it closed its output and did not end"
+        ending = LinkEnding(exit=await self._child.stop(0), fault=fault)
         watching.cancel()
         self._pending.clear()
         self._over.set()
         await listener.ended(ending, self)
+
+    async def _ends_by_itself(self) -> bool:
+        """Tell whether it ends soon: one that has closed its output is mostly about to."""
+        ending = self._tasks.start(self._child.wait(), name="acp ending")
+        alarm = self._tasks.start(self._clock.sleep(_ENDING_MS), name="acp alarm")
+        first: set[asyncio.Task[Any]] = {ending, alarm}
+        await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+        alarm.cancel()
+        return ending.done()
 
     async def _release_pipes(self) -> None:
         """End what a process that has ended left behind: it may hold our end of the pipes open."""

@@ -46,7 +46,7 @@ class Permissions:
             tool_call=tool_call,
             options=request.options,
             subject=self._calls.subject_of(call),
-            source=f"call:{call.call_id}" if call.call_id else None,
+            source=self._calls.source_of(call.call_id),
             turn_id=turn_id,
         )
 

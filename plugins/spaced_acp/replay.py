@@ -48,16 +48,6 @@ class Replay:
             case _:
                 return False
 
-    def has_told(self, report: Report) -> bool:
-        """Tell whether this is about something that was told again before."""
-        match report:
-            case Said(message_id=str(message_id), speaker=speaker):
-                return f"{speaker}:{message_id}" in self._names
-            case CallChanged(call_id=call_id):
-                return f"call:{call_id}" in self._names
-            case _:
-                return False
-
     def _say(self, said: Said) -> None:
         if said.message_id is not None:
             self._remember(f"{said.speaker}:{said.message_id}")

@@ -37,9 +37,11 @@ class CallChanged:
         changes: what is known now: `name title kind status raw_input raw_output content
             locations`; what is left out stays as it was. `printed` is what was added to its
             output since.
+        is_beginning: whether the agent tells it as a new call, and not as a change of one.
     """
 
     call_id: str
+    is_beginning: bool = False
     changes: Mapping[str, object] = field(default_factory=dict)
 
 

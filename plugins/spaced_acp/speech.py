@@ -94,7 +94,9 @@ class Speech:
         return str(told) if is_foreign else None
 
     def _is_told_again(self, report: Report) -> bool:
-        return self.replay.take(report) if self.replay.is_open else self.replay.has_told(report)
+        # No longer than until a prompt is handed over: what comes then may have the names of
+        # before, and must not be lost.
+        return self.replay.is_open and self.replay.take(report)
 
     def _is_echo(self) -> bool:
         """Tell whether what the user is said to have said is a prompt of ours."""

@@ -26,11 +26,15 @@ class _Call:
     """What is known of a call.
 
     Attributes:
+        name: what the call is called in the transcript.
+        turn_id: the turn in which it began.
         known: as the agent told it last, by the names of `CallChanged`.
         shown: what was reported of the call and of its result.
         has_printed: whether its output came piece by piece.
     """
 
+    name: str
+    turn_id: str | None
     known: dict[str, Any] = field(default_factory=dict)
     shown: dict[str, object] = field(default_factory=dict)
     shown_result: dict[str, object] = field(default_factory=dict)
@@ -57,7 +61,7 @@ class ToolCalls:
         Args:
             marks: fields that every item of it gets.
         """
-        call = self._calls.setdefault(change.call_id, _Call())
+        call = self._call(change, turn_id)
         changes = dict(change.changes)
         printed = changes.pop("printed", "")
         call.has_printed = call.has_printed or bool(printed)
@@ -66,9 +70,29 @@ class ToolCalls:
             self._at_work.discard(change.call_id)
         else:
             self._at_work.add(change.call_id)
-        updates = self._updates(change.call_id, call, turn_id, marks, printed=str(printed))
+        updates = self._updates(call, turn_id, marks, printed=str(printed))
         self._forget_old()
         return updates
+
+    def _call(self, change: CallChanged, turn_id: str | None) -> _Call:
+        """Return the call that a change is about.
+
+        Some agents count their calls anew in each turn: one that is told as new after its end, in
+        another turn, is another one.
+        """
+        call = self._calls.get(change.call_id)
+        is_other = (
+            call is not None
+            and change.is_beginning
+            and call.status in ENDED
+            and call.turn_id != turn_id
+        )
+        if call is None or is_other:
+            name = f"{change.call_id}@{turn_id}" if is_other else change.call_id
+            # Taken out first, so that the newest stands last.
+            self._calls.pop(change.call_id, None)
+            call = self._calls[change.call_id] = _Call(name=name, turn_id=turn_id)
+        return call
 
     def is_any_at_work(self) -> bool:
         """Tell whether a tool of this turn may be at work, so that silence means nothing.
@@ -106,6 +130,11 @@ class ToolCalls:
         """Return what a rule's pattern is compared with: a command, a path, or the title."""
         return _subject(self._known(change))
 
+    def source_of(self, call_id: str) -> str | None:
+        """Return the source of a call's item, if it was shown."""
+        call = self._calls.get(call_id)
+        return None if call is None else f"call:{call.name}"
+
     def _known(self, change: CallChanged) -> Mapping[str, Any]:
         call = self._calls.get(change.call_id)
         return change.changes if call is None else call.known
@@ -119,15 +148,14 @@ class ToolCalls:
         """Return how rejected calls ended that the agent has left as they were."""
         self._at_work.clear()
         updates: list[ItemUpserted | TextAppended] = []
-        for call_id, call in self._calls.items():
+        for call in self._calls.values():
             if call.is_rejected and call.status not in ENDED:
                 call.known |= {"status": "failed", "raw_output": REJECTED}
-                updates += self._updates(call_id, call, turn_id, {})
+                updates += self._updates(call, turn_id, {})
         return updates
 
     def _updates(
         self,
-        call_id: str,
         call: _Call,
         turn_id: str | None,
         marks: JsonObject,
@@ -135,6 +163,7 @@ class ToolCalls:
         printed: str = "",
     ) -> list[ItemUpserted | TextAppended]:
         updates: list[ItemUpserted | TextAppended] = []
+        call_id = call.name
         item = _new_in(_call_item(call.known), call.shown)
         if item:
             item = {"type": "tool-call", "call_id": call_id, **item, **marks}

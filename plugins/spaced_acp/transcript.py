@@ -32,6 +32,7 @@ _MOST_UNKNOWN: Final = 100
 """How many things of one unknown kind are kept in a turn; the others are counted."""
 
 _LONGEST_TEXT: Final = 4096
+_REMEMBERED: Final = 5000
 
 
 class Transcript:
@@ -47,6 +48,7 @@ class Transcript:
         self._numbers = 0
         self._open: _OpenMessage | None = None
         self._unknown: Counter[str] = Counter()
+        self._turns_of: dict[str, str | None] = {}
 
     def take(
         self, report: Report, *, turn_id: str | None, conversation: str | None = None
@@ -107,7 +109,7 @@ class Transcript:
         key = (conversation, said.speaker, said.message_id)
         if self._open is None or self._open.key != key or self._open.turn_id != turn_id:
             updates += self.close_message()
-            self._open = _OpenMessage(key, self._source(said, conversation), turn_id)
+            self._open = _OpenMessage(key, self._source(said, conversation, turn_id), turn_id)
         is_message = self._open.item_type == "message"
         opening = {"role": "user", "origin": "agent"} if said.speaker == "user" else _ASSISTANT
         opens_with = {**(opening if is_message else {}), "stream_status": "streaming", **marks}
@@ -133,12 +135,17 @@ class Transcript:
         }
         return ItemUpserted(source=self._next_source(), item=item, turn_id=turn_id)
 
-    def _source(self, said: Said, conversation: str | None) -> str:
+    def _source(self, said: Said, conversation: str | None, turn_id: str | None) -> str:
         if said.message_id is None:
             return self._next_source()
         # Some agents give what they think the id of what they then say.
         name = f"{said.speaker}:{said.message_id}"
-        return name if conversation is None else f"{conversation}/{name}"
+        name = name if conversation is None else f"{conversation}/{name}"
+        # And some count their messages anew in each turn.
+        begun_in = self._turns_of.setdefault(name, turn_id)
+        if len(self._turns_of) > _REMEMBERED:
+            del self._turns_of[next(iter(self._turns_of))]
+        return name if begun_in == turn_id else f"{name}@{turn_id}"
 
     def _next_source(self) -> str:
         self._numbers += 1

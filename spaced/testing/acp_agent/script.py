@@ -35,7 +35,8 @@ file `wait` and then writes the file `write`; `holds` keeps our output open |
 | `hang` | | waits for ever |
 | `answer`, `error` | `result`; `code`, `message` | answers what was asked, now |
 | `later` | `steps` | plays steps after the answer |
-| `exit`, `die` | `code`, `line` | ends, perhaps in the middle of a line; `die` by SIGKILL |
+| `exit` | `code`, `line`, `complaint` | ends, perhaps in the middle of a line, or with a word |
+| `die` | | ends by SIGKILL |
 """
 
 import json

@@ -79,6 +79,10 @@ class Puppet:
         line = message if isinstance(message, bytes) else json.dumps(message).encode()
         self._lines.put_nowait(line)
 
+    def close_output(self) -> None:
+        """Say nothing more, and stay."""
+        self._lines.put_nowait(None)
+
     def end(self, code: int = 0) -> None:
         """End as a process does."""
         self._exit = Exit(code=code)

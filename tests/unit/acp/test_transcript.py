@@ -362,3 +362,25 @@ def test_what_another_conversation_says_is_marked(agent: Hearing) -> None:
         agent.updates += agent.transcript.take(report, turn_id="turn_1", conversation=name)
     first, second = agent.items().values()
     assert ("conversation" in first, second["conversation"]) == (False, "child")
+
+
+def test_names_that_begin_anew_in_each_turn_are_kept_apart() -> None:
+    """Some agents count from one in each turn; nothing of an earlier turn may change by that."""
+    agent = Hearing()
+    for turn_id, text in (("turn_1", "one"), ("turn_2", "two")):
+        agent.hear("tool_call", turn_id, toolCallId="c1", status="pending")
+        agent.hear("tool_call_update", turn_id, toolCallId="c1", status="completed", rawOutput=text)
+        content = {"type": "text", "text": text}
+        agent.hear("agent_message_chunk", turn_id, messageId="m1", content=content)
+        agent.updates += agent.transcript.end_turn(turn_id)
+    items = agent.items().values()
+    assert [i["output"] for i in items if i["type"] == "tool-result"] == ["one", "two"]
+    assert [i["content"] for i in items if i["type"] == "message"] == ["one", "two"]
+    assert len({i["call_id"] for i in items if i["type"] == "tool-call"}) == 2
+
+
+def test_a_late_end_of_a_call_is_its_own(agent: Hearing) -> None:
+    """What is no beginning belongs to the call that is known, whatever turn it comes in."""
+    agent.hear("tool_call", "turn_1", toolCallId="c1", status="in_progress")
+    agent.hear("tool_call_update", "turn_2", toolCallId="c1", status="completed", rawOutput="x")
+    assert result(agent)["output"] == "x"

@@ -17,7 +17,7 @@ from spaced.runtime.updates import (
     TurnFinished,
     UnknownReport,
 )
-from tests.unit.acp.hanging_turns import CALL, OPTIONS, asked, finish, hanging
+from tests.unit.acp.hanging_turns import CALL, OPTIONS, asked, finish, hanging, silent
 from tests.unit.acp.puppet import Params, Puppet, Refusal, Stage, turn_of
 
 
@@ -365,3 +365,29 @@ async def test_settings_are_changed_in_a_running_conversation(stage: Stage) -> N
         "z": "unsupported",
     }
     assert await connection.compact() is False
+
+
+async def test_time_between_turns_is_nobodys_silence(stage: Stage) -> None:
+    """An agent that was left alone for an hour has all of its time when it is prompted."""
+    puppet = Puppet()
+    connection = await stage.open(puppet)
+    stage.clock.advance(seconds=3600)
+    puppet.replies["session/prompt"] = silent
+    await connection.start_turn(turn_of("go"))
+    await stage.settle()
+    stage.clock.advance(seconds=300)
+    await stage.settle()
+    finish(puppet)
+    assert isinstance(await stage.sink.end_of("turn_1"), TurnFinished)
+
+
+async def test_an_agent_that_closes_its_output_and_stays_is_ended(stage: Stage) -> None:
+    """With words that say so, and not as if it had been killed by nobody."""
+    puppet, _ = await hanging(stage)
+    puppet.close_output()
+    await stage.settle()
+    stage.clock.advance(seconds=3)
+    ending = await stage.sink.end_of("turn_1")
+    assert isinstance(ending, ExecutionFinished)
+    assert ending.problem is not None
+    assert "closed its output" in ending.problem.message
