@@ -3,8 +3,9 @@
 import asyncio
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from spaced.domain.events.turn import TurnEnded
 from spaced.domain.problem import Problem
 from spaced.domain.prompt_parts import text_of
 from spaced.runtime.processes.marker import execution_of, marks_in
+from spaced.storage.protocol import StoragePlace
 from spaced.testing.acp_harness import acp_profile
 from spaced.testing.samples import next_turn
+from tests.integration.acp.crash_point import CrashPoint
 from tests.integration.engine.house import PATIENCE, House, Houses
 
 Script = Mapping[str, Any]
@@ -31,25 +34,51 @@ class AcpHouse:
 
     Attributes:
         memory: the folder in which the agents remember what they were sent.
+        point: where this life ends, if a test says so.
     """
 
     houses: Houses
     house: House
     memory: Path
+    point: CrashPoint = field(default_factory=CrashPoint)
 
     @classmethod
     async def open(cls, houses: Houses, memory: Path) -> "AcpHouse":
         """Open an engine over an empty storage."""
-        house = await houses.open(**_settings())
-        return cls(houses=houses, house=house, memory=memory)
+        point = CrashPoint()
+        house = await houses.open(**_settings(point))
+        return cls(houses=houses, house=house, memory=memory, point=point)
 
     async def crash(self) -> None:
         """Go on in the next life, after this one died at this moment."""
-        self.house = await self.houses.crash(self.house, **_settings())
+        self.house = await self.houses.crash(self.house, **_settings(self.point))
+
+    async def crash_at(self, name: str, doing: Awaitable[object]) -> None:
+        """Go on in the next life, after this one died at a named point of what it does."""
+        harness, died = self.houses._harness, self.house
+        self.point.arm(name, lambda: harness.capture(died.storage))
+        with suppress(asyncio.CancelledError):
+            await doing
+        async with asyncio.timeout(PATIENCE):
+            left = await self.point.left()
+        self.houses._open.remove(died)
+        await died.die()
+        await self._begin_next_life(left)
+
+    async def crash_without_agents(self) -> None:
+        """Begin the next life while the agents of this one, which died, still live."""
+        died = self.house
+        left = self.houses._harness.capture(died.storage)
+        for live in died.engine.executions.all():
+            live.sink.close()
+        await self._begin_next_life(left)
+        # In one process the dead see what happens to their agents, and would sweep ours away.
+        self.houses._open.remove(died)
+        await died.die()
 
     async def restart(self) -> None:
         """Go on in the next life, after this one stopped well."""
-        self.house = await self.houses.restart(self.house, **_settings())
+        self.house = await self.houses.restart(self.house, **_settings(self.point))
 
     async def chat(self, script: Script | None = None, **fields: Any) -> str:
         """Create a chat with an agent that has a script."""
@@ -109,7 +138,7 @@ class AcpHouse:
         """Wait until the agent has said something, in the log or on its way there."""
 
         async def is_there() -> bool:
-            return text in "".join([*await self.said(chat), self._heard(chat)])
+            return text in "".join([*await self.said(chat), self.heard(chat)])
 
         await self.until(is_there)
 
@@ -128,6 +157,10 @@ class AcpHouse:
         """Return every message of a method that an agent was sent."""
         return [m for m in self._journal("received") if m.get("method") == method]
 
+    def answers(self) -> Sequence[Mapping[str, Any]]:
+        """Return every answer that an agent was given."""
+        return [m for m in self._journal("received") if "method" not in m]
+
     def check_nothing_is_left(self) -> None:
         """Check that no process carries the mark of this engine."""
         owner = self.house.storage.log_id
@@ -142,7 +175,12 @@ class AcpHouse:
         """End every agent as a stop of the daemon does."""
         await self.house.engine.executions.end_all(reason="daemon-stopped")
 
-    def _heard(self, chat: str) -> str:
+    async def _begin_next_life(self, left: StoragePlace) -> None:
+        storage = await self.houses._harness.open_captured(left)
+        self.house = await self.houses.open(storage=storage, **_settings(self.point))
+
+    def heard(self, chat: str) -> str:
+        """Return all the text that was streamed to clients."""
         return "".join(
             getattr(one, "text", "")
             for one in self.house.heard
@@ -155,8 +193,9 @@ class AcpHouse:
         return [json.loads(line) for line in lines]
 
 
-def _settings() -> dict[str, Any]:
+def _settings(point: CrashPoint) -> dict[str, Any]:
     return {
+        "reach": point,
         "clock": SystemClock(),
         "environment": {"PATH": os.environ["PATH"]},
         "stop_grace_ms": GRACE_MS,

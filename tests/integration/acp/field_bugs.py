@@ -11,6 +11,15 @@ _UNIT: Final = "tests/unit/acp"
 _REAL: Final = "tests/real_agents/test_agents.py"
 _TOOLS: Final = "tests/integration/engine/test_tools_and_processes.py"
 _LEFT: Final = f"{_TOOLS}::test_what_a_dead_daemon_left_is_killed_and_counted"
+_OUTLIVES: Final = (
+    f"{_HERE}/test_crashes.py::test_an_agent_that_outlives_the_daemon_does_not_outlive_the_next"
+)
+_ONCE: Final = (
+    f"{_HERE}/test_crashes.py::test_a_prompt_reaches_the_agent_once_wherever_the_daemon_dies"
+)
+_DEAD_INSIDE: Final = (
+    f"{_HERE}/test_stopping.py::test_an_agent_whose_inside_is_dead_gets_no_further_prompt"
+)
 _STUBBORN: Final = f"{_HERE}/test_stopping.py::test_an_agent_that_does_not_listen_is_killed"
 _TWENTY: Final = f"{_HERE}/test_stopping.py::test_twenty_turns_leave_as_many_processes_as_one"
 _HOLDS: Final = f"{_HERE}/test_stopping.py::test_a_child_that_holds_the_pipes_holds_nothing_up"
@@ -43,7 +52,7 @@ COVERED: Final[tuple[tuple[str, str], ...]] = (
     ),
     ("closing the handle is taken for a kill", _STUBBORN),
     ("the agent outlives the host's unit", _LEFT),
-    ("orphans keep running after the host was killed", _LEFT),
+    ("orphans keep running after the host was killed", _OUTLIVES),
     ("a crash of the host leaves agents, whose numbers others get", _LEFT),
     ("a stop hangs while servers of the agent live", _HOLDS),
     ("the end of the input does not end the agent", _STUBBORN),
@@ -58,7 +67,7 @@ COVERED: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "a stuck agent spoils the next turn",
-        f"{_HERE}/test_stopping.py::test_a_silent_agent_is_given_up_by_itself",
+        f"{_HERE}/test_stopping.py::test_a_later_turn_that_hangs_spoils_no_other",
     ),
     (
         "a fixed time limit kills good work",
@@ -66,7 +75,7 @@ COVERED: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "prompts go to an agent whose inside is dead",
-        f"{_HERE}/test_stopping.py::test_a_silent_agent_is_given_up_by_itself",
+        _DEAD_INSIDE,
     ),
     (
         "a login blocks for ever",
@@ -114,7 +123,7 @@ COVERED: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "a state between two states is never left",
-        "tests/integration/engine/test_restarts.py::test_a_turn_whose_agent_is_gone_is_abandoned",
+        _ONCE,
     ),
     (
         "after a restart of the host sessions run for ever, or twice",

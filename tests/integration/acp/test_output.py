@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from spaced.domain.events.turn import TurnEnded
 from tests.integration.acp.acp_house import AcpHouse
+from tests.integration.acp.crude_agents import STUTTERING
 
 SAY = {"do": "say", "text": "Well.", "id": "m1"}
 
@@ -219,3 +221,46 @@ async def test_two_sessions_do_not_mix(acp: AcpHouse) -> None:
     await acp.house.idle(one)
     assert (await acp.said(one), await acp.said(two)) == (["I am one."], ["I am two."])
     assert len(acp.received("session/new")) == 2
+
+
+async def test_a_thought_and_a_message_of_one_name_are_two(acp: AcpHouse) -> None:
+    """One agent gives both the same."""
+    chat = await acp.chat({"turns": [[{"do": "think", "text": "Hm.", "id": "m1"}, SAY]]})
+    await acp.turn(chat)
+    assert await acp.said(chat) == ["Well."]
+    (thought,) = await acp.of(chat, "reasoning")
+    assert "Hm." in str(thought)
+
+
+async def test_an_unknown_kind_of_update_is_kept(acp: AcpHouse) -> None:
+    """What nobody understands yet is not thrown away, and breaks nothing."""
+    chat = await acp.chat({"turns": [[update("weather_update", degrees=21), SAY]]})
+    assert (await acp.turn(chat)).outcome == "completed"
+    (kept,) = await acp.of(chat, "event")
+    assert ("weather_update" in str(kept["event"]), "21" in str(kept)) == (True, True)
+    assert await acp.said(chat) == ["Well."]
+
+
+async def test_an_unknown_notification_costs_nothing(acp: AcpHouse) -> None:
+    """Agents have inventions of their own, with and without the mark of one."""
+    odd = [{"do": "notify", "method": name, "params": {"a": 1}} for name in ("_x/y", "craft/z")]
+    chat = await acp.chat({"turns": [[*odd, SAY]]})
+    assert (await acp.turn(chat)).outcome == "completed"
+    assert await acp.said(chat) == ["Well."]
+
+
+@pytest.mark.parametrize("method", ["craft/drain", "fs/read_text_file", "terminal/create"])
+async def test_a_request_for_what_we_do_not_offer_is_answered(acp: AcpHouse, method: str) -> None:
+    """The agent waits for the answer, and goes on when it is told that there is none."""
+    chat = await acp.chat({"turns": [[{"do": "request", "method": method}, SAY]]})
+    assert (await acp.turn(chat)).outcome == "completed"
+    assert [answer["error"]["code"] for answer in acp.answers()] == [-32601]
+    assert await acp.said(chat) == ["Well."]
+
+
+async def test_an_answer_that_comes_twice_ends_one_turn(acp: AcpHouse) -> None:
+    """The second is about nothing any more, and must not end the next turn early."""
+    chat = await acp.chat(command=STUTTERING)
+    ends = [(await acp.turn(chat, text)).outcome for text in ("first", "second", "third")]
+    assert ends == ["completed"] * 3
+    assert len(await acp.house.found(chat, TurnEnded)) == 3

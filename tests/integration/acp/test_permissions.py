@@ -129,3 +129,27 @@ async def test_a_rule_answers_for_nobody(acp: AcpHouse, tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
     (request,) = await acp.house.found(chat, PermissionAsked)
     assert request.subject == f"/usr/bin/env touch {tmp_path / 'made'}"
+
+
+async def test_a_permission_may_be_the_first_sight_of_its_call(acp: AcpHouse) -> None:
+    """The call is shown with what is asked, and is no second one when it is told later."""
+    (acp.memory).mkdir(exist_ok=True)
+    (acp.memory / "conv-known.json").write_text("[]")
+    begun = {"do": "answer", "result": {"sessionId": "conv-known"}}
+    call = {"toolCallId": "c1", "title": "rm x", "kind": "delete", "rawInput": {"path": "x"}}
+    options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+    params = {"sessionId": "conv-known", "toolCall": call, "options": options}
+    done = {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed"}
+    turn = [
+        {"do": "request", "method": "session/request_permission", "params": params},
+        {"do": "update", "update": {"sessionUpdate": "tool_call", **call}},
+        {"do": "update", "update": done},
+    ]
+    chat = await acp.chat({"on": {"session/new": [begun]}, "turns": [turn]})
+    ask = await asked(acp, chat)
+    (shown,) = await acp.of(chat, "tool-call")
+    assert (shown["call_id"], shown["title"]) == ("c1", "rm x")
+    await answer(acp, ask, "yes")
+    await acp.house.idle(chat)
+    (call_after,) = await acp.of(chat, "tool-call")
+    assert (call_after["status"], "conversation" in call_after) == ("completed", False)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.integration.acp.acp_house import AcpHouse
+from tests.integration.acp.crude_agents import DEAF, DUMB
 
 SAY = {"do": "say", "text": "I am at it.", "id": "m1"}
 ECHO = [{"do": "echo"}]
@@ -165,3 +166,59 @@ async def test_twenty_turns_leave_as_many_processes_as_one(acp: AcpHouse) -> Non
     acp.check_nothing_is_left()
     assert not (await acp.house.storage.list_rows("process")).rows
     await acp.check_prompts(chat)
+
+
+async def test_an_agent_whose_inside_is_dead_gets_no_further_prompt(acp: AcpHouse) -> None:
+    """It takes prompts and never says a word; the next prompt goes to a process that lives."""
+    script = {"turns": [[{"do": "hang"}]]}
+    chat = await acp.chat(script)
+    await acp.retell(chat, script, options={"idle_seconds": 0.3})
+    end = await acp.turn(chat, "first")
+    assert (end.outcome, (await acp.problem(chat)).code) == ("failed", "agent-silent")
+    await acp.retell(chat, {"turns": [ECHO]})
+    assert (await acp.turn(chat, "second")).outcome == "completed"
+    assert len(acp.received("initialize")) == 2
+    await acp.check_prompts(chat)
+
+
+async def test_a_later_turn_that_hangs_spoils_no_other(acp: AcpHouse) -> None:
+    """The first was answered well; what waits behind the second goes once that is given up."""
+    script = {"turns": [ECHO, [SAY, {"do": "hang"}]], "ignores": ["cancel"]}
+    chat = await acp.chat(script)
+    await acp.turn(chat, "first")
+    await acp.retell(chat, {"turns": [ECHO]})
+    await acp.house.send(chat, "second")
+    await acp.until_said(chat, "I am at it.")
+    await acp.house.send(chat, "third")
+    assert [prompt["prompt"][0]["text"] for prompt in acp.prompts()] == ["first", "second"]
+    await acp.house.engine.control.interrupt(chat)
+    await acp.house.idle(chat)
+    await acp.house.engine.queue.resume(chat)
+    await acp.house.idle(chat)
+    assert await acp.said(chat) == ["first", "I am at it.", "third"]
+    await acp.check_prompts(chat)
+
+
+async def test_an_agent_that_reads_no_more_can_be_interrupted(acp: AcpHouse) -> None:
+    """A prompt that is longer than its pipe would wait in it for ever."""
+    chat = await acp.chat(command=DEAF)
+    await acp.house.send(chat, "x" * 1_000_000)
+
+    async def is_begun() -> bool:
+        return "turn-dispatched" in await acp.house.kinds(chat)
+
+    await acp.until(is_begun)
+    await acp.house.engine.control.interrupt(chat)
+    await acp.house.idle(chat)
+    assert (await acp.last_end(chat)).outcome == "interrupted"
+    acp.check_nothing_is_left()
+
+
+async def test_an_agent_that_closes_its_output_is_over(acp: AcpHouse) -> None:
+    """It lives on and can say nothing any more; nobody waits for that."""
+    chat = await acp.chat(command=DUMB)
+    end = await acp.turn(chat, "first")
+    assert (end.outcome, (await acp.problem(chat)).code) == ("failed", "agent-unreadable")
+    acp.check_nothing_is_left()
+    await acp.retell(chat, {"turns": [ECHO]})
+    assert (await acp.turn(chat, "second")).outcome == "completed"
