@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.fake_acp.agent_client import AgentClient, fifo_in
+from tests.unit.acp_agent.agent_client import AgentClient, fifo_in
 
 SAY = {"do": "say", "text": "I am at it."}
 

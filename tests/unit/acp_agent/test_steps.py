@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spaced.testing.acp_agent.script import read_script
-from tests.unit.fake_acp.agent_client import AgentClient
+from tests.unit.acp_agent.agent_client import AgentClient
 
 OPTIONS = ["allow", "always", "reject"]
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.unit.fake_acp.agent_client import AgentClient
+from tests.unit.acp_agent.agent_client import AgentClient
 
 
 def test_it_is_cheap_to_start() -> None:
