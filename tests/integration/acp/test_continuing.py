@@ -212,3 +212,29 @@ async def test_a_folder_that_is_gone_is_no_puzzle(acp: AcpHouse) -> None:
     acp.house.workplace.rmdir()
     acp.house.workplace.with_name("moved").rename(acp.house.workplace)
     assert (await acp.turn(chat, "third")).outcome == "completed"
+
+
+@pytest.mark.parametrize("is_loaded", [False, True], ids=["in one process", "after a load"])
+async def test_names_that_are_counted_anew_hide_nothing(acp: AcpHouse, *, is_loaded: bool) -> None:
+    """Each turn keeps what it was, though the agent calls its work what it called other work."""
+    only_load: dict[str, Any] = {"agentCapabilities": {"sessionCapabilities": {}}}
+    turns = [
+        [
+            {"do": "tool", "id": "call_1", "command": ["/bin/echo", word]},
+            {"do": "say", "id": "m1", "text": f"It is {word}."},
+        ]
+        for word in ("one", "two")
+    ]
+    chat = await acp.chat({"greeting": only_load, "turns": turns})
+    await acp.turn(chat, "first")
+    before = await acp.house.items(chat)
+    if is_loaded:
+        await acp.restart()
+        await acp.retell(chat, {"greeting": only_load, "turns": turns[1:]})
+    await acp.turn(chat, "second")
+    assert (await acp.house.items(chat))[: len(before)] == before
+    assert await acp.said(chat) == ["It is one.", "It is two."]
+    outputs = [result["output"] for result in await acp.of(chat, "tool-result")]
+    assert outputs == ["one\n", "two\n"]
+    assert len(await acp.of(chat, "tool-call")) == 2
+    await check_whole(acp)

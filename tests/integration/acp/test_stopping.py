@@ -222,3 +222,14 @@ async def test_an_agent_that_closes_its_output_is_over(acp: AcpHouse) -> None:
     acp.check_nothing_is_left()
     await acp.retell(chat, {"turns": [ECHO]})
     assert (await acp.turn(chat, "second")).outcome == "completed"
+
+
+async def test_an_agent_that_reads_no_more_is_given_up_by_itself(acp: AcpHouse) -> None:
+    """Its silence counts from before the prompt is written."""
+    chat = await acp.chat()
+    await acp.retell(chat, {}, command=DEAF, options={"idle_seconds": 0.3})
+    end = await acp.turn(chat, "x" * 1_000_000)
+    assert (end.outcome, (await acp.problem(chat)).message != "") == ("failed", True)
+    acp.check_nothing_is_left()
+    await acp.retell(chat, {"turns": [ECHO]})
+    assert (await acp.turn(chat, "again")).outcome == "completed"
