@@ -51,6 +51,16 @@ MOVES: Final[frozenset[ActionType]] = frozenset(
     {"move_to_next", "move_to_previous", "move_to_step"}
 )
 
+EXECUTED_ACTIONS: Final[frozenset[ActionType]] = MOVES | {
+    "auto_start_agent",
+    "enable_plan_mode",
+    "disable_plan_mode",
+    "reset_agent_context",
+    "set_session_mode",
+    "configure_session",
+}
+"""The actions that the engine carries out; the others are kept and exported."""
+
 StartPolicy = Literal["reuse", "new"]
 EndPolicy = Literal["complete", "park"]
 
