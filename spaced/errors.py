@@ -238,20 +238,20 @@ class ProfileExists(SpacedError):
 
 
 class StaleRevision(SpacedError):
-    """A profile was changed since the caller read it.
+    """A profile or a workflow was changed since the caller read it.
 
     Attributes:
-        revision: the one that the profile is at now.
-        current: the profile as it is now, where the API tells of it.
+        revision: the one that it is at now.
+        current: what it is now, where the API tells of it.
     """
 
     code = "stale-revision"
-    facts = ("profile_id", "expected", "revision", "current")
+    facts = ("id", "expected", "revision", "current")
     remedy = "Read it again, look at what has changed, and send your change for the new revision."
 
-    def __init__(self, profile_id: str, *, expected: int, revision: int) -> None:
-        super().__init__(f"profile {profile_id!r} is at revision {revision}, not at {expected}")
-        self.profile_id = profile_id
+    def __init__(self, what: str, name: str, *, expected: int, revision: int) -> None:
+        super().__init__(f"{what} {name!r} is at revision {revision}, not at {expected}")
+        self.id = name
         self.expected = expected
         self.revision = revision
         self.current: Mapping[str, object] | None = None

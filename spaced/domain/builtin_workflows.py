@@ -1,4 +1,4 @@
-"""The workflows that come with spaced, as values."""
+"""The one workflow that the core itself relies on: every chat is a run of it."""
 
 from typing import Final
 
@@ -21,6 +21,3 @@ AGENT_CHAT: Final = Workflow(
     ),
 )
 """One step that waits for the user. Its instructions, which a person may add, go before prompts."""
-
-BUILTIN_WORKFLOWS: Final = {AGENT_CHAT_ID: AGENT_CHAT}
-"""By id; ensured at every start and never written over once somebody changed them."""

@@ -38,17 +38,24 @@ class DefinedWorkflow:
 
     Attributes:
         version: of its newest definition, in its stream; step entries pin it.
+        sort_order: its place among all workflows, from 1; 0 is behind all that have one.
     """
 
     workflow: Workflow
     origin: JsonObject
     version: int
     status: Literal["active", "retired", "deleted"] = "active"
+    sort_order: int = 0
 
     @property
     def source(self) -> str:
         """Where it comes from: `builtin`, `local` or `synced`."""
         return str(self.origin.get("source", "local"))
+
+    @property
+    def source_id(self) -> str:
+        """The sync source that it is read from; empty for all others."""
+        return str(self.origin.get("source_id", ""))
 
 
 def apply_to_workflow(
@@ -56,7 +63,12 @@ def apply_to_workflow(
 ) -> DefinedWorkflow | None:
     """Return the workflow after the event at this version of its stream."""
     if isinstance(event, WorkflowDefined):
-        return DefinedWorkflow(workflow=event.workflow, origin=event.origin, version=version)
+        return DefinedWorkflow(
+            workflow=event.workflow,
+            origin=event.origin,
+            version=version,
+            sort_order=event.sort_order,
+        )
     if state is None or state.status == "deleted":
         return state
     match event:

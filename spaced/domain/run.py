@@ -86,6 +86,11 @@ class Run:
         return self.purge_at is not None
 
     @property
+    def is_live(self) -> bool:
+        """Whether it may still go on, so that the step it is in must stay."""
+        return not self.is_deleted and self.status not in ("completed", "cancelled")
+
+    @property
     def is_chat(self) -> bool:
         """Whether the run is a chat, and its own id names its first session."""
         return self.context.get("agent_session") is True

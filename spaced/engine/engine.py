@@ -29,7 +29,15 @@ from spaced.engine.session_lists import SessionLists
 from spaced.engine.session_specs import environment_of
 from spaced.engine.session_turns import SessionTurns
 from spaced.engine.sessions import Sessions
-from spaced.engine.workflows import Workflows
+from spaced.engine.sync_sources import SyncSources
+from spaced.engine.workflows.bindings import ProfileBindings
+from spaced.engine.workflows.builtin import ONLY_CHAT, BuiltinWorkflows, ensure_builtin
+from spaced.engine.workflows.editing import WorkflowEditing
+from spaced.engine.workflows.importing import WorkflowImports
+from spaced.engine.workflows.locks import EntryLocks
+from spaced.engine.workflows.reading import Workflows
+from spaced.engine.workflows.recording import WorkflowBook, WorkflowCheck, rules_of
+from spaced.engine.workflows.synced import SyncedWorkflows
 from spaced.identifiers import IdGenerator
 from spaced.runtime.processes.supervisor import ProcessSupervisor
 from spaced.runtime.protocol import ProbeReport, RuntimeFactory
@@ -43,6 +51,7 @@ class Engine:
     """Everything that decides and acts, over one storage.
 
     Attributes:
+        ids: makes ids for what clients create.
         sessions: create sessions and change them.
         prompts: admit prompts.
         queue: change what waits.
@@ -51,6 +60,12 @@ class Engine:
         deletions: delete, and purge what was deleted.
         forks: fork a chat.
         profiles: the agents' configurations.
+        workflows: find workflows.
+        workflow_editing: create, change and delete them.
+        workflow_imports: take over those of a file.
+        bindings: which profiles their descriptors mean here.
+        synced: records what sync decided.
+        sync_sources: the folders that workflows are read from.
         lists: find sessions.
         searches: find words in titles and transcripts.
         blobs: removes those that nothing names any more.
@@ -70,6 +85,8 @@ class Engine:
         runtime_configs: Mapping[str, Mapping[str, object]] | None = None,
         redact: Callable[[str], str] = lambda text: text,
         reach: Reach = never_crash,
+        builtins: BuiltinWorkflows = ONLY_CHAT,
+        check_workflow: WorkflowCheck = rules_of,
     ) -> None:
         """Put the parts together; nothing runs before `start`.
 
@@ -79,8 +96,10 @@ class Engine:
             runtime_configs: the settings of runtimes, by name.
             redact: replaces secrets in what runtimes log.
             reach: called at each crash point.
+            builtins: the workflows that are there from the start on.
+            check_workflow: what is wrong with a workflow that a person has written.
         """
-        ids = IdGenerator(clock.now)
+        self.ids = ids = IdGenerator(clock.now)
         journal = Journal(storage, clock)
         self._storage = storage
         self._parts = parts = EngineParts(
@@ -93,6 +112,7 @@ class Engine:
             announcements=Announcements(),
             settings=settings or EngineSettings(),
             reach=reach,
+            entry_locks=EntryLocks(),
         )
         self._processes = ProcessSupervisor(clock, storage.log_id, ProcessRows(storage))
         self._runtimes = Runtimes(
@@ -107,7 +127,18 @@ class Engine:
         self.announcements = parts.announcements
         self.counters = parts.counters
         self.profiles = Profiles(storage, journal, ids, self._runtimes.knows)
-        self.workflows = Workflows(storage, journal)
+        self.workflows = Workflows(storage)
+        self._builtins = builtins
+        self._book = book = WorkflowBook(
+            storage, journal, self.workflows, parts.entry_locks, check_workflow
+        )
+        self.workflow_editing = WorkflowEditing(book, self.workflows, ids, builtins)
+        self.bindings = ProfileBindings(storage, journal, parts.queues, self.profiles)
+        self.workflow_imports = WorkflowImports(
+            book, self.workflows, self.workflow_editing, self.bindings, ids
+        )
+        self.synced = SyncedWorkflows(book)
+        self.sync_sources = SyncSources(storage, journal, ids, self.workflows, self.synced)
         self.executions = Executions(parts, self._runtimes, self.profiles, self._processes)
         turns = SessionTurns(parts, self.executions, self.workflows)
         self.coordinator = coordinator = Coordinator(parts, turns)
@@ -127,7 +158,7 @@ class Engine:
     async def start(self) -> Recovered:
         """Take over the log: ensure what has to be there, and recover what was left open."""
         self._storage.on_committed = self.announcements.committed
-        await self.workflows.ensure_builtin()
+        await ensure_builtin(self._builtins, self._book)
         recovery = Recovery(
             self._parts, self.executions, self.coordinator, self.profiles, self._processes
         )

@@ -18,7 +18,7 @@ from spaced.engine.held_run import about
 from spaced.engine.parts import EngineParts
 from spaced.engine.session_commands import living_session
 from spaced.engine.transcripts import all_items
-from spaced.engine.workflows import Workflows
+from spaced.engine.workflows.reading import Workflows
 from spaced.errors import KeyTaken, StreamPurged, UnknownItem
 from spaced.identifiers import accept
 from spaced.refusals import ForkTooLarge, SessionExists
@@ -61,21 +61,22 @@ class Forks:
         async with self._parts.queues.hold(run_id) as source:
             session, run = living_session(source, session_id), source.run
             items = _up_to(await all_items(self._parts.storage, run_id, session_id), at_item)
-        workflow = await self._workflows.newest(AGENT_CHAT_ID)
         last = str(items[-1]["id"]) if items else None
-        events = begin_chat(
-            new_id,
-            _request(run, session),
-            workflow_id=AGENT_CHAT_ID,
-            workflow_version=1 if workflow is None else workflow.version,
-            step_id=AGENT_CHAT_STEP_ID,
-            entry_id=self._parts.ids.new("ent"),
-            forked_from={"run_id": run_id, "session_id": session_id, "item_id": last},
-            before=tuple(self._copies(items, session_id)),
-        )
-        async with self._parts.queues.hold(new_id) as fork:
+        entering = self._parts.entry_locks.entering(AGENT_CHAT_ID)
+        async with entering, self._parts.queues.hold(new_id) as fork:
             if fork.exists:
                 raise SessionExists(f"the id {new_id!r} is taken")
+            workflow = await self._workflows.newest(AGENT_CHAT_ID)
+            events = begin_chat(
+                new_id,
+                _request(run, session),
+                workflow_id=AGENT_CHAT_ID,
+                workflow_version=1 if workflow is None else workflow.version,
+                step_id=AGENT_CHAT_STEP_ID,
+                entry_id=self._parts.ids.new("ent"),
+                forked_from={"run_id": run_id, "session_id": session_id, "item_id": last},
+                before=tuple(self._copies(items, session_id)),
+            )
             try:
                 await fork.append(about(new_id, *events), bulk=True)
             except (KeyTaken, StreamPurged) as error:

@@ -9,6 +9,7 @@ from spaced.clock import Clock
 from spaced.engine.announcements import Announcements
 from spaced.engine.journal import Journal
 from spaced.engine.run_queues import RunQueues
+from spaced.engine.workflows.locks import EntryLocks
 from spaced.identifiers import IdGenerator
 from spaced.runtime.tasks import Tasks
 from spaced.storage.protocol import Storage
@@ -55,6 +56,7 @@ class EngineParts:
     """Shared by the parts of one engine; each of them is there once.
 
     Attributes:
+        entry_locks: keep a workflow's steps in place while a run enters one.
         counters: of what is worth knowing and no fact, such as reports that came too late.
     """
 
@@ -67,4 +69,5 @@ class EngineParts:
     announcements: Announcements
     settings: EngineSettings
     reach: Reach
+    entry_locks: EntryLocks
     counters: Counter[str] = field(default_factory=Counter)

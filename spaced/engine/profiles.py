@@ -130,7 +130,9 @@ class Profiles:
             if not _differing(state.profile, definition.profile):
                 return None
             if expected_revision not in (None, state.version):
-                raise StaleRevision(profile_id, expected=expected_revision, revision=state.version)
+                raise StaleRevision(
+                    "profile", profile_id, expected=expected_revision, revision=state.version
+                )
             return definition
 
         return await self._command(profile_id, decide)

@@ -26,7 +26,7 @@ from spaced.engine.turns.dispatch import BegunTurn
 from spaced.engine.turns.ending import Ending, TurnEnder
 from spaced.engine.turns.messages import Mailbox
 from spaced.engine.turns.run import TurnRun
-from spaced.engine.workflows import Workflows, instructions_of
+from spaced.engine.workflows.reading import Workflows, instructions_of
 from spaced.log.read_models.lives import TURNS
 
 

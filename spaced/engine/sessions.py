@@ -23,7 +23,7 @@ from spaced.engine.held_run import HeldRun, about
 from spaced.engine.parts import EngineParts
 from spaced.engine.profiles import Profiles
 from spaced.engine.session_commands import command, living_session
-from spaced.engine.workflows import Workflows
+from spaced.engine.workflows.reading import Workflows
 from spaced.errors import KeyTaken, RuntimeProblem, StreamPurged
 from spaced.identifiers import accept
 from spaced.log.fact import fact_of
@@ -207,8 +207,9 @@ class Sessions:
         )
 
     async def _create(self, session_id: str, request: ChatRequest) -> Session:
-        workflow = await self._workflows.newest(AGENT_CHAT_ID)
-        async with self._parts.queues.hold(session_id) as held:
+        entering = self._parts.entry_locks.entering(AGENT_CHAT_ID)
+        async with entering, self._parts.queues.hold(session_id) as held:
+            workflow = await self._workflows.newest(AGENT_CHAT_ID)
             if held.exists:
                 return await self._judge(held, session_id, request)
             events = begin_chat(

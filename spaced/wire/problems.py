@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from spaced import errors, refusals
+from spaced import errors, refusals, workflow_refusals
 from spaced.errors import SpacedError
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -24,6 +24,7 @@ _STATUSES: Final[Mapping[type[SpacedError], int]] = {
     refusals.InvalidPrompt: 400,
     refusals.InvalidRequest: 400,
     refusals.BadCursor: 400,
+    workflow_refusals.InvalidWorkflow: 400,
     refusals.Unauthorized: 401,
     refusals.PeerRefused: 403,
     refusals.ForeignOrigin: 403,
@@ -45,6 +46,7 @@ _STATUSES: Final[Mapping[type[SpacedError], int]] = {
     refusals.UnsupportedContent: 415,
     refusals.WrongHost: 421,
     errors.RuntimeProblem: 502,
+    workflow_refusals.SyncFailed: 502,
     errors.StorageClosed: 503,
     refusals.TooManyStreams: 503,
     refusals.DaemonStopping: 503,

@@ -10,6 +10,7 @@ from spaced.log.read_models.open_items import OpenItems
 from spaced.log.read_models.read_model import ReadModel
 from spaced.log.read_models.runs import Runs
 from spaced.log.read_models.sessions import Sessions
+from spaced.log.read_models.sync_rows import SYNC_FILE, SYNC_STATUS
 from spaced.log.read_models.system import Descriptors, Grants
 from spaced.log.table import Column, Table
 
@@ -61,6 +62,10 @@ READ_MODELS: Final[tuple[ReadModel, ...]] = (
 """In the order in which they are applied: an item's row takes its place from its session's row."""
 
 TABLES: Final[Mapping[str, Table]] = {
-    table.name: table for table in (*(model.table for model in READ_MODELS), OPEN_TAIL, PROCESS)
+    table.name: table
+    for table in (
+        *(model.table for model in READ_MODELS),
+        *(OPEN_TAIL, PROCESS, SYNC_FILE, SYNC_STATUS),
+    )
 }
 """Every table that a storage keeps for the core."""

@@ -27,7 +27,7 @@ class _HasStatus(Protocol):
 _S = TypeVar("_S", bound=_HasStatus)
 
 
-def _table(name: str) -> Table:
+def _table(name: str, *more: str) -> Table:
     return Table(
         name=name,
         key=("id",),
@@ -36,16 +36,18 @@ def _table(name: str) -> Table:
             Column(name="stream"),
             Column(name="name"),
             Column(name="status"),
+            *(Column(name=column) for column in more),
             Column(name="state"),
         ),
         indexes=(
             Index(name="by_name", columns=(IndexColumn(name="status"), IndexColumn(name="name"))),
+            *(Index(name=f"by_{column}", columns=(IndexColumn(name=column),)) for column in more),
         ),
         role="derived",
     )
 
 
-WORKFLOW: Final = _table("workflow")
+WORKFLOW: Final = _table("workflow", "source_id")
 PROFILE: Final = _table("profile")
 SYNC_SOURCE: Final = _table("sync_source")
 
@@ -59,13 +61,13 @@ class Definitions(Generic[_S]):
         family: StreamFamily,
         state_type: type[_S],
         fold: Callable[[_S | None, Fact], _S | None],
-        name_of: Callable[[_S], str],
+        told: Callable[[_S], Row],
     ) -> None:
         self.table = table
         self._family = family
         self._read = msgspec.json.Decoder(state_type)
         self._fold = fold
-        self._name_of = name_of
+        self._told = told
 
     def state_of(self, row: Row) -> _S:
         """Return the state that a row holds."""
@@ -87,7 +89,7 @@ class Definitions(Generic[_S]):
         new_row: Row = {
             "id": fact.stream,
             "stream": fact.stream,
-            "name": self._name_of(state),
+            **self._told(state),
             "status": state.status,
             "state": msgspec.json.encode(state).decode(),
         }
@@ -100,19 +102,19 @@ WORKFLOWS: Final = Definitions(
     StreamFamily.WORKFLOW,
     DefinedWorkflow,
     lambda state, fact: apply_to_workflow(state, fact.event, version=fact.version),
-    lambda state: state.workflow.name,
+    lambda state: {"name": state.workflow.name, "source_id": state.source_id},
 )
 PROFILES: Final = Definitions(
     PROFILE,
     StreamFamily.PROFILE,
     DefinedProfile,
     lambda state, fact: apply_to_profile(state, fact.event, version=fact.version),
-    lambda state: state.profile.name,
+    lambda state: {"name": state.profile.name},
 )
 SYNC_SOURCES: Final = Definitions(
     SYNC_SOURCE,
     StreamFamily.SYNC_SOURCE,
     SyncSource,
     lambda state, fact: apply_to_sync_source(state, fact.event),
-    lambda state: state.name or state.path,
+    lambda state: {"name": state.name or state.path},
 )

@@ -21,6 +21,8 @@ RUN: Final = Table(
         Column(name="id"),
         Column(name="stream"),
         Column(name="workflow_id"),
+        Column(name="step_id"),
+        Column(name="is_live", type="integer"),
         Column(name="status"),
         Column(name="visibility"),
         Column(name="created_at", type="integer"),
@@ -39,6 +41,14 @@ RUN: Final = Table(
         Index(
             name="due",
             columns=(IndexColumn(name="visibility"), IndexColumn(name="purge_at")),
+        ),
+        Index(
+            name="in_step",
+            columns=(
+                IndexColumn(name="is_live"),
+                IndexColumn(name="workflow_id"),
+                IndexColumn(name="step_id"),
+            ),
         ),
     ),
     text_columns=("title", "description"),
@@ -92,7 +102,9 @@ def _row(run: Run) -> Row:
     return {
         "id": run.id,
         "stream": run.id,
-        "workflow_id": run.workflow_id,
+        "workflow_id": run.workflow_id if run.entry is None else run.entry.workflow_id,
+        "step_id": "" if run.entry is None else run.entry.step_id,
+        "is_live": int(run.is_live),
         "status": run.status,
         "visibility": _visibility(run),
         "created_at": run.created_at,

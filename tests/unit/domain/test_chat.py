@@ -7,12 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaced.domain.builtin_workflows import (
-    AGENT_CHAT,
-    AGENT_CHAT_ID,
-    AGENT_CHAT_STEP_ID,
-    BUILTIN_WORKFLOWS,
-)
+from spaced.domain.builtin_workflows import AGENT_CHAT, AGENT_CHAT_ID, AGENT_CHAT_STEP_ID
 from spaced.domain.chat import ChatRequest, begin_chat, request_of
 from spaced.domain.events.event import Event
 from spaced.domain.events.run import RunCreated
@@ -151,4 +146,3 @@ def test_the_chat_workflow_has_one_step_that_starts_it() -> None:
     (step,) = AGENT_CHAT.steps
 
     assert (step.id, step.is_start_step) == (AGENT_CHAT_STEP_ID, True)
-    assert BUILTIN_WORKFLOWS[AGENT_CHAT_ID] is AGENT_CHAT

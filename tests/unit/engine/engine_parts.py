@@ -4,6 +4,7 @@ from spaced.engine.announcements import Announcements
 from spaced.engine.journal import Journal
 from spaced.engine.parts import EngineParts, EngineSettings, never_crash
 from spaced.engine.run_queues import RunQueues
+from spaced.engine.workflows.locks import EntryLocks
 from spaced.identifiers import IdGenerator
 from spaced.runtime.tasks import Tasks
 from spaced.storage.protocol import Storage
@@ -22,5 +23,6 @@ def parts_over(storage: Storage, clock: FakeClock) -> EngineParts:
         tasks=Tasks(),
         announcements=Announcements(),
         settings=EngineSettings(),
+        entry_locks=EntryLocks(),
         reach=never_crash,
     )
