@@ -18,11 +18,16 @@ from spaced.api.routes import (
     health,
     maintenance,
     plugins,
+    portable_files,
+    profile_bindings,
     profiles,
     prompts,
     search,
     sessions,
+    sync,
     transcripts,
+    workflow_steps,
+    workflows,
 )
 from spaced.api.routing import Reply, Route, RouteTable, all_routes, call, is_response, reader_of
 from spaced.api.services import Services
@@ -40,9 +45,14 @@ TABLES: Final[tuple[RouteTable, ...]] = (
     prompts.ROUTES,
     control.ROUTES,
     asks.ROUTES,
-    # Before the profiles: `detected` is no profile's id.
+    # Before the profiles and workflows: `detected`, `bindings` and `export` are no ids of those.
     agents.ROUTES,
+    profile_bindings.ROUTES,
     profiles.ROUTES,
+    portable_files.ROUTES,
+    workflows.ROUTES,
+    workflow_steps.ROUTES,
+    sync.ROUTES,
     search.ROUTES,
     events.ROUTES,
     plugins.ROUTES,

@@ -12,6 +12,7 @@ from spaced.wire.problems import MEDIA_TYPE, Problem
 from spaced.wire.requests import Request
 
 _JSON: Final = "application/json"
+_OBJECTS: Final = (_JSON, "application/yaml")
 _REFERENCE: Final = "#/components/schemas/{name}"
 _IDENTIFIER: Final = {"type": "string", "pattern": f"^{ACCEPTABLE}$"}
 _REVISION: Final = {
@@ -122,7 +123,7 @@ def _query_parameters(query: type[Request], schemas: Mapping[str, Any]) -> Itera
 
 def _responses(route: Route) -> dict[str, Any]:
     content: dict[str, Any] = {
-        kind: {"schema": {"type": "object" if kind == _JSON else "string"}}
+        kind: {"schema": {"type": "object" if kind in _OBJECTS else "string"}}
         for kind in route.media_types
     }
     if route.answer is not None:

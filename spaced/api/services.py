@@ -7,9 +7,11 @@ from spaced.agents.finding import Agents
 from spaced.api.streams.hub import EventHub
 from spaced.clock import Clock
 from spaced.engine.engine import Engine
+from spaced.engine.workflows.builtin import BuiltinWorkflows
 from spaced.plugin_host.inventory import Inventory
 from spaced.redaction import Redactor
 from spaced.storage.protocol import Storage
+from spaced.sync.service import SyncService
 from spaced.wire.reports import ListenerFacts, Setting
 
 
@@ -42,6 +44,8 @@ class Services:
         listeners: tells where the daemon is reached.
         redactor: what exports pass on their way out.
         agents: looks for agents that are installed here.
+        shipped: the workflows that come with spaced.
+        sync: reads folders of workflows.
     """
 
     engine: Engine
@@ -54,3 +58,9 @@ class Services:
     redactor: Redactor
     listeners: Callable[[], ListenerFacts]
     agents: Agents
+    shipped: BuiltinWorkflows
+    sync: SyncService
+
+    def new_step_id(self) -> str:
+        """Return a fresh id for a step."""
+        return self.engine.ids.new("step")

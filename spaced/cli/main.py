@@ -26,6 +26,8 @@ LINES: Final = {
     "questions": "List and answer agents' questions.",
     "grants": "List and revoke standing permissions.",
     "profiles": "List, add, change and probe agents' profiles.",
+    "workflows": "List, check, import and export what runs walk through.",
+    "sync": "Read workflows from folders, and keep up with them.",
     "agents": "Show which agents are installed here, and install more.",
     "plugins": "List plugins, or write a new one.",
     "doctor": "Compare rows with the log, and rebuild them.",

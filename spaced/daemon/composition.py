@@ -16,8 +16,11 @@ from spaced.daemon.settings import LoadedSettings, Settings
 from spaced.daemon.storage_place import open_storage
 from spaced.engine.engine import Engine
 from spaced.plugin_host.host import PluginHost
+from spaced.portable.checking import problems_of
+from spaced.portable.shipped import ShippedWorkflows
 from spaced.redaction import Redactor
 from spaced.storage.protocol import Storage
+from spaced.sync.service import SyncService
 from spaced.wire.reports import ListenerFacts, Setting
 
 VERSION: Final = version("spaced")
@@ -62,6 +65,7 @@ async def compose(
     """
     settings = loaded.settings
     storage = await open_storage(settings, plugins, clock)
+    shipped = ShippedWorkflows()
     engine = Engine(
         storage,
         dict(plugins.runtimes),
@@ -70,6 +74,8 @@ async def compose(
         settings=settings.engine(environment),
         runtime_configs=settings.runtime_configs,
         redact=redactor.text,
+        builtins=shipped,
+        check_workflow=problems_of,
     )
     limits = StreamSettings(most=settings.streams_limit, heartbeat_ms=settings.streams_heartbeat_ms)
     streams = EventHub(storage, engine.announcements, clock, settings=limits)
@@ -95,6 +101,8 @@ async def compose(
         redactor=redactor,
         listeners=listeners,
         agents=agents_of(loaded, environment),
+        shipped=shipped,
+        sync=SyncService(engine, storage, clock),
     )
     return Parts(storage=storage, engine=engine, streams=streams, services=services, gate=Gate())
 

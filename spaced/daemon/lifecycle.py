@@ -116,6 +116,8 @@ async def _running(
         found = await asyncio.to_thread(look) if settings.agents_detect else ()
         await ensure_profiles(parts.engine, found)
         await parts.streams.open()
+        undo.push_async_callback(parts.services.sync.close)
+        await parts.services.sync.start()
         undo.push_async_callback(door.close)
         undo.push_async_callback(parts.streams.close)
         await door.open(parts, inherited)
@@ -123,6 +125,7 @@ async def _running(
         write_runtime_file(settings.data_dir, door.told(started_at))
         yield parts
         parts.gate.close()
+        await parts.services.sync.close()
         # While listeners are open, so that whoever watches sees the turns end.
         await parts.engine.stop()
 

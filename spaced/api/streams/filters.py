@@ -12,6 +12,11 @@ ABOUT_ITS_RUN: Final = frozenset(
 )
 """Kinds of a run that every stream of one of its sessions carries."""
 
+STEP_FRAMES: Final = frozenset(
+    {"workflow-step-created", "workflow-step-updated", "workflow-step-deleted"}
+)
+"""Names of frames that are derived from a new version of a workflow."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventFilter:
@@ -27,9 +32,17 @@ class EventFilter:
     session_id: str | None = None
     kinds: frozenset[str] | None = None
 
+    @property
+    def recorded_kinds(self) -> frozenset[str] | None:
+        """The kinds of events that are looked for: those that are wanted, or tell of such."""
+        if self.kinds is None or not self.kinds & STEP_FRAMES:
+            return self.kinds
+        return self.kinds | {"workflow-defined"}
+
     def passes(self, event: RecordedEvent) -> bool:
         """Tell whether an event is wanted."""
-        if self.kinds is not None and event.kind not in self.kinds:
+        kinds = self.recorded_kinds
+        if kinds is not None and event.kind not in kinds:
             return False
         if self.stream is not None and event.stream != self.stream:
             return False

@@ -12,6 +12,7 @@ from typing import Final
 
 from spaced.api.presenting import live_shape
 from spaced.api.streams import frames
+from spaced.api.streams.derived import frames_of
 from spaced.api.streams.filters import EventFilter
 from spaced.api.streams.picture import Picture
 from spaced.api.streams.subscription import Subscription
@@ -186,11 +187,13 @@ class EventHub:
             self._heard.append(event)
         else:
             self._picture.recorded(event)
-        made: bytes | None = None
+        made: dict[frozenset[str] | None, bytes] = {}
         for subscription in tuple(self._attached):
-            if subscription.wanted.passes(event):
-                made = made or frames.event_frame(event, self.log_id)
-                subscription.put(made)
+            wanted = subscription.wanted
+            if wanted.passes(event):
+                if wanted.kinds not in made:
+                    made[wanted.kinds] = frames_of(event, self.log_id, wanted.kinds)
+                subscription.put(made[wanted.kinds])
 
     def _tell_delta(self, delta: TextDelta) -> None:
         data = {

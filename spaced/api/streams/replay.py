@@ -40,7 +40,8 @@ class Replay:
     async def _read(self, limit: int) -> Sequence[RecordedEvent]:
         wanted = self._wanted
         if wanted.stream is None:
-            kinds = None if wanted.kinds is None else sorted(wanted.kinds)
+            wanted_kinds = wanted.recorded_kinds
+            kinds = None if wanted_kinds is None else sorted(wanted_kinds)
             return await self._storage.read_all(after=self.position, limit=limit, kinds=kinds)
         if self._version is None:
             self._version = await version_at(self._storage, wanted.stream, self.position)

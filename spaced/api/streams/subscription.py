@@ -6,6 +6,7 @@ from contextlib import aclosing
 from typing import Final, Protocol
 
 from spaced.api.streams import frames
+from spaced.api.streams.derived import frames_of
 from spaced.api.streams.filters import EventFilter
 from spaced.api.streams.replay import Replay
 from spaced.errors import SpacedError
@@ -137,7 +138,9 @@ class Subscription:
             except SpacedError as error:
                 self.end(frames.told(frames.PROBLEM, document_of(error)))
                 return
-            for chunk in _chunks([frames.event_frame(e, self._source.log_id) for e in found]):
+            for chunk in _chunks(
+                [frames_of(e, self._source.log_id, self.wanted.kinds) for e in found]
+            ):
                 yield chunk
             if not found:
                 yield self._source.heartbeat(replay.position)

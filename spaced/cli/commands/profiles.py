@@ -15,6 +15,7 @@ from spaced.refusals import InvalidRequest
 
 if TYPE_CHECKING:
     from spaced.client.place import Place
+    from spaced.wire.workflow_shapes import ProfileBindingList
 
 
 @click.group(cls=ListingGroup)
@@ -187,6 +188,57 @@ def probe(context: click.Context, *, profile: str, reach: Reach) -> None:
         click.echo("usable")
         facts(found.details)
     context.exit(0 if found.usable else 1)
+
+
+@profiles.command("bind")
+@click.argument("agent")
+@click.argument("profile")
+@click.option("--model", default="", help="As the workflow names it.")
+@click.option("--mode", default="", help="As the workflow names it.")
+@reaching
+def bind_profile(*, agent: str, profile: str, model: str, mode: str, reach: Reach) -> None:
+    """Let the descriptor AGENT, --model, --mode of workflows mean PROFILE here."""
+    from spaced.client import calls, workflow_calls
+
+    place = reach.place()
+    descriptor = {"agent_name": agent, "model": model, "mode": mode}
+    bound = calls.perform(place, workflow_calls.bind_profile(descriptor, _named(place, profile)))
+    _show_bindings(bound, reach)
+
+
+@profiles.command("unbind")
+@click.argument("agent")
+@click.option("--model", default="", help="As the workflow names it.")
+@click.option("--mode", default="", help="As the workflow names it.")
+@reaching
+def unbind_profile(*, agent: str, model: str, mode: str, reach: Reach) -> None:
+    """Let the descriptor AGENT, --model, --mode mean what its own words say again."""
+    from spaced.client import calls, workflow_calls
+
+    descriptor = {"agent_name": agent, "model": model, "mode": mode}
+    calls.perform(reach.place(), workflow_calls.unbind_profile(descriptor))
+    if not reach.as_json:
+        click.echo("unbound")
+
+
+@profiles.command("bindings")
+@reaching
+def list_bindings(*, reach: Reach) -> None:
+    """List the descriptors of workflows that were bound to a profile here."""
+    from spaced.client import calls, workflow_calls
+
+    _show_bindings(calls.perform(reach.place(), workflow_calls.profile_bindings()), reach)
+
+
+def _show_bindings(bound: "ProfileBindingList", reach: Reach) -> None:
+    if reach.as_json:
+        print_json(bound)
+        return
+    table(
+        ("agent", "model", "mode", "profile"),
+        [(one.agent_name, one.model, one.mode, one.profile_id) for one in bound.bindings],
+        nothing="No descriptor is bound; each means what its own words say.",
+    )
 
 
 def absolute_command(program: str, arguments: Sequence[str]) -> list[str]:

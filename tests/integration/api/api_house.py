@@ -19,7 +19,9 @@ from spaced.client.client import Client
 from spaced.client.place import Place
 from spaced.clock import to_rfc3339
 from spaced.plugin_host.host import load_plugins
+from spaced.portable.shipped import ShippedWorkflows
 from spaced.redaction import Redactor
+from spaced.sync.service import SyncService
 from spaced.wire.reports import ListenerFacts
 from tests.integration.engine.house import House
 
@@ -100,6 +102,8 @@ def _services(house: House, hub: EventHub, socket: str) -> Services:
         settings=(),
         redactor=Redactor([TOKEN]),
         agents=agents_in(house.folder),
+        shipped=ShippedWorkflows(),
+        sync=SyncService(house.engine, house.storage, house.clock),
         listeners=lambda: ListenerFacts(socket=socket, tcp=()),
     )
 
