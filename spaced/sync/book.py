@@ -1,7 +1,8 @@
 """What sync remembers beside the log: what it read of each file, and how its last run ended."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -9,6 +10,7 @@ from spaced.log.read_models.sync_rows import SYNC_FILE, SYNC_STATUS
 from spaced.log.table import DeleteRow, PutRow, RowWrite
 from spaced.storage.protocol import Storage
 from spaced.sync.files import FileVerdict
+from spaced.sync.memory import without_workflows
 
 _VERDICT = msgspec.json.Decoder(FileVerdict)
 
@@ -41,7 +43,8 @@ class SyncBook:
         found = await self._storage.list_rows(
             SYNC_FILE.name, where={"source_id": source_id}, order="by_source"
         )
-        return {str(row["name"]): _VERDICT.decode(str(row["verdict"])) for row in found.rows}
+        texts = {str(row["name"]): str(row["verdict"]) for row in found.rows}
+        return await asyncio.to_thread(_decoded, texts)
 
     async def status(self, source_id: str) -> SyncStatus | None:
         """Return how the last run ended; `None` before the first."""
@@ -54,10 +57,13 @@ class SyncBook:
             await self._storage.append([], rows)
 
 
+def _decoded(texts: Mapping[str, str]) -> dict[str, FileVerdict]:
+    return {name: _VERDICT.decode(text) for name, text in texts.items()}
+
+
 def applied_row(source_id: str, verdict: FileVerdict) -> PutRow:
     """Return the row that says that a file with these bytes was taken over."""
-    entries = tuple(replace(entry, workflow=None) for entry in verdict.entries)
-    told = msgspec.json.encode(replace(verdict, entries=entries)).decode()
+    told = msgspec.json.encode(without_workflows(verdict)).decode()
     return PutRow(
         table=SYNC_FILE.name,
         row={"source_id": source_id, "name": verdict.name, "verdict": told},

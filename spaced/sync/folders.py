@@ -1,5 +1,6 @@
 """Where workflow files are read from: what a source of them can do, and folders on this machine."""
 
+import errno
 import os
 import stat
 from collections.abc import Sequence
@@ -58,17 +59,19 @@ class LocalFolder:
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
+        self._folder = str(self._path)
 
     def list(self) -> Listing:
         """Return its files, without those in folders below and those that begin with a dot."""
         names: list[str] = []
         skipped: list[Skipped] = []
         with os.scandir(self._path) as entries:
-            found = sorted(entry.name for entry in entries)
-        for name in found:
+            found = {entry.name: entry.is_file(follow_symlinks=False) for entry in entries}
+        for name in sorted(found):
             if name.startswith(".") or not name.lower().endswith(_ENDINGS):
                 continue
-            reason = self._reason_to_skip(name)
+            is_plain = found[name] and name.isascii()
+            reason = None if is_plain else self._reason_to_skip(name)
             if reason is None:
                 names.append(name)
             else:
@@ -78,13 +81,26 @@ class LocalFolder:
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file."""
+        opened = self._opened(name)
+        try:
+            facts = os.fstat(opened)
+            if not stat.S_ISREG(facts.st_mode):
+                raise FileNotFoundError(errno.ENOENT, "it is no file any more", name)
+            return _bytes(opened, facts.st_size)
+        finally:
+            os.close(opened)
+
+    def _opened(self, name: str) -> int:
         # Without waiting: between listing and reading a file may have become a pipe.
-        opened = os.open(self._path / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(opened, "rb") as file:
-            facts = os.fstat(file.fileno())
-            if not stat.S_ISREG(facts.st_mode) or self._reason_to_skip(name) is not None:
-                raise FileNotFoundError(name)
-            return file.read(LARGEST + 1)
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            return os.open(f"{self._folder}/{name}", flags)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+        if self._reason_to_skip(name) is not None:
+            raise FileNotFoundError(errno.ENOENT, "it leaves the folder", name)
+        return os.open((self._path / name).resolve(strict=True), flags)
 
     def _reason_to_skip(self, name: str) -> str | None:
         try:
@@ -104,6 +120,16 @@ class LocalFolder:
         except (OSError, RuntimeError):
             return "it is a link that leads nowhere"
         return _kind_to_skip(facts.st_mode)
+
+
+def _bytes(opened: int, size: int) -> bytes:
+    """Return a file's bytes; a file object would take longer than the reading itself."""
+    pieces: list[bytes] = []
+    left = LARGEST + 1
+    while left and (piece := os.read(opened, min(left, size + 1))):
+        pieces.append(piece)
+        left -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _kind_to_skip(mode: int) -> str | None:

@@ -104,7 +104,9 @@ def _of_entry(entry: WorkflowEntry, file: str, around: Surroundings) -> Change:
     before = None if state is None else state.workflow
     settled = around.profiles.settle(one_start(workflow), before)
     origin = {**around.origin, "file": file, "line": entry.line, "dirty": around.dirty.get(file)}
-    definition = SyncedDefinition(workflow_id=entry.id, workflow=settled, origin=origin)
+    definition = SyncedDefinition(
+        workflow_id=entry.id, workflow=settled, origin=origin, is_new=state is None
+    )
     return _compared(entry, file, state, definition)
 
 

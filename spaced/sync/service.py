@@ -16,7 +16,8 @@ from spaced.refusals import InvalidRequest
 from spaced.runtime.tasks import Tasks
 from spaced.storage.protocol import Storage
 from spaced.sync.book import SyncBook, SyncStatus
-from spaced.sync.runs import RunReport, SyncRuns
+from spaced.sync.reports import RunReport
+from spaced.sync.runs import SyncRuns
 
 log = logging.getLogger(__name__)
 

@@ -20,6 +20,7 @@ from tests.benchmarks import (
     searching,
     serving,
     starting,
+    syncing,
     upkeep,
 )
 from tests.benchmarks.measure import Line
@@ -50,6 +51,8 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "agent-kill": agent_turns.killing,
     "start-after-kill": starting.start_after_kill,
     "start-in-mid-turn": starting.start_in_mid_turn,
+    "sync": syncing.sync,
+    "admit-beside-sync": syncing.admit_beside_sync,
     "doctor": upkeep.doctor,
     # From here on with the large storage, which the first of them builds.
     "first-screen": reading.first_screen,

@@ -24,7 +24,9 @@ from spaced.api.streams.hub import EventHub
 from spaced.clock import SystemClock
 from spaced.engine.announcements import TextDelta
 from spaced.plugin_host.inventory import Inventory
+from spaced.portable.shipped import ShippedWorkflows
 from spaced.redaction import Redactor
+from spaced.sync.service import SyncService
 from spaced.wire.reports import ListenerFacts
 from spaced_sqlite.search_index import match_expression
 from tests.benchmarks.bare_server import BareServer, SearchFloor, serving
@@ -141,6 +143,8 @@ def _services(host: Host, hub: EventHub) -> Services:
         redactor=Redactor(),
         listeners=lambda: ListenerFacts(socket=None, tcp=()),
         agents=Agents(Machine(environment={}, home=Path("/"), installed=Path("/")), None),
+        shipped=ShippedWorkflows(),
+        sync=SyncService(host.engine, host.storage, SystemClock()),
     )
 
 

@@ -19,6 +19,7 @@ class Sizes:
         streamed_bytes: text that streams in small pieces.
         parked: sessions that nobody uses.
         output_bytes: output of a tool.
+        workflow_files: files of a folder that is synced.
         idle_seconds: for how long an idle engine is watched.
     """
 
@@ -34,6 +35,7 @@ class Sizes:
     streamed_bytes: int
     parked: int
     output_bytes: int
+    workflow_files: int
     idle_seconds: float
 
 
@@ -50,6 +52,7 @@ FULL: Final = Sizes(
     streamed_bytes=10_000_000,
     parked=10_000,
     output_bytes=50_000_000,
+    workflow_files=1000,
     idle_seconds=2.0,
 )
 QUICK: Final = Sizes(
@@ -65,5 +68,6 @@ QUICK: Final = Sizes(
     streamed_bytes=100_000,
     parked=50,
     output_bytes=1_000_000,
+    workflow_files=12,
     idle_seconds=0.1,
 )

@@ -16,10 +16,11 @@ from spaced.domain.workflow import Step, Workflow
 from spaced.domain.workflow_changes import WorkflowChanges, changes_between
 from spaced.domain.workflow_edits import broken_dependents
 from spaced.domain.workflow_rules import faults_of
-from spaced.engine.journal import Entry, Journal, Statement
+from spaced.engine.journal import Entry, Journal, KnownRows, Statement
 from spaced.engine.workflows.locks import EntryLocks
 from spaced.engine.workflows.reading import WorkflowRecord, Workflows, living
 from spaced.errors import StaleRevision
+from spaced.log.read_models.definitions import WORKFLOW
 from spaced.log.read_models.runs import RUN
 from spaced.log.table import RowWrite
 from spaced.storage.protocol import Storage
@@ -118,9 +119,23 @@ class WorkflowBook:
         state = await self._workflows.newest(workflow_id)
         return Seen(workflow_id=workflow_id, version=version, state=state)
 
-    async def record(self, *entries: Entry, own_rows: Sequence[RowWrite] = ()) -> None:
-        """Record entries of several streams, and rows with them, all or nothing."""
-        await self._journal.append(*entries, own_rows=own_rows)
+    async def record(
+        self,
+        *entries: Entry,
+        own_rows: Sequence[RowWrite] = (),
+        new_ids: Sequence[str] = (),
+        bulk: bool = False,
+    ) -> None:
+        """Record entries of several streams, and rows with them, all or nothing.
+
+        Args:
+            new_ids: workflows that there were none of, so that their rows need not be read.
+            bulk: whether it lets everything else that waits go first.
+        """
+        known = KnownRows()
+        for workflow_id in new_ids:
+            known.hold_absent(WORKFLOW.name, (workflow_id,))
+        await self._journal.append(*entries, own_rows=own_rows, known=known, bulk=bulk)
 
     async def edit(
         self,

@@ -5,7 +5,7 @@ lock that entries of steps share.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from spaced.domain.definitions import DefinedWorkflow
@@ -15,6 +15,7 @@ from spaced.domain.json_values import JsonObject
 from spaced.domain.workflow import Step, Workflow
 from spaced.engine.journal import Entry, Statement
 from spaced.engine.workflows.recording import Seen, WorkflowBook
+from spaced.errors import StaleVersion
 from spaced.log.table import RowWrite
 
 
@@ -24,11 +25,13 @@ class SyncedDefinition:
 
     Attributes:
         origin: `{source: synced, source_id, path, file, line, commit, dirty}`.
+        is_new: whether nothing was found of it, which need not be looked up once more.
     """
 
     workflow_id: str
     workflow: Workflow
     origin: JsonObject
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +65,24 @@ class SyncedWorkflows:
         Args:
             applied: rows that say that the whole file was taken over; left out if it was not.
         """
+        try:
+            return await self._apply(definitions, applied)
+        except StaleVersion:
+            # What was new to the plan is not: everything is looked at once more.
+            found = [replace(one, is_new=False) for one in definitions]
+            return await self._apply(found, applied)
+
+    async def _apply(
+        self, definitions: Sequence[SyncedDefinition], applied: Sequence[RowWrite]
+    ) -> Sequence[Applied]:
         outcomes: list[Applied] = []
         entries: list[Entry] = []
+        new = [one.workflow_id for one in definitions if one.is_new]
         async with self._book.locks.changing(*(one.workflow_id for one in definitions)):
             for one in definitions:
-                seen = await self._book.look(one.workflow_id)
+                seen = Seen(workflow_id=one.workflow_id, version=0, state=None)
+                if not one.is_new:
+                    seen = await self._book.look(one.workflow_id)
                 if _is_the_same(seen.state, one):
                     outcomes.append(Applied(workflow_id=one.workflow_id, outcome="unchanged"))
                     continue
@@ -82,7 +98,9 @@ class SyncedWorkflows:
                 entries.append(seen.entry(defined))
             is_whole = all(one.outcome != "blocked" for one in outcomes)
             if entries or (is_whole and applied):
-                await self._book.record(*entries, own_rows=applied if is_whole else ())
+                await self._book.record(
+                    *entries, own_rows=applied if is_whole else (), new_ids=new, bulk=True
+                )
         return outcomes
 
     async def retire(self, workflow_id: str, *, reason: str) -> None:
